@@ -16,8 +16,8 @@ const LONGEST: usize = 1024;
 pub fn ancestors(pid: Pid) -> Vec<Ancestor> {
     let parent = |process: &ProcessStat| proc_stat::of(Pid::from_raw(process.parent));
     let chain: Vec<ProcessStat> = successors(proc_stat::of(pid), parent).take(LONGEST).collect();
-    let outer = chain.array_windows().filter(|[below, worker, _]| {
-        is_worker(&worker.name) && (is_command(below, worker) || has_command(worker))
+    let outer = chain.array_windows().filter(|[below, worker, monitor]| {
+        is_worker(&worker.name) && (is_command(below, monitor) || has_command(worker, monitor))
     });
     outer
         .filter_map(|[.., monitor]| {
@@ -26,14 +26,15 @@ pub fn ancestors(pid: Pid) -> Vec<Ancestor> {
         .collect()
 }
 
-/// Whether a child of this worker is its command, which leads a process group in the worker's session. Other children
-/// are orphans that the worker has adopted, as a subreaper, and doesn't wait for.
-fn is_command(child: &ProcessStat, worker: &ProcessStat) -> bool {
-    child.group == child.pid && child.session == worker.session && !child.is_ending
+/// Whether a child of this monitor's worker is its command, which leads a process group in the monitor's session. (The
+/// worker may have left the session.) Other children are orphans that the worker has adopted, as a subreaper, and doesn't
+/// wait for.
+fn is_command(child: &ProcessStat, monitor: &ProcessStat) -> bool {
+    child.group == child.pid && child.session == monitor.session && !child.is_ending
 }
 
 /// Whether the command of this worker is still running.
-fn has_command(worker: &ProcessStat) -> bool {
+fn has_command(worker: &ProcessStat, monitor: &ProcessStat) -> bool {
     let children = Processes::default().children_of(Pid::from_raw(worker.pid));
-    children.into_iter().filter_map(proc_stat::of).any(|child| is_command(&child, worker))
+    children.into_iter().filter_map(proc_stat::of).any(|child| is_command(&child, monitor))
 }

@@ -4,9 +4,11 @@ mod become_command;
 pub mod descendants;
 pub mod fit;
 pub mod lineage;
+mod orphaned;
 mod prepared;
 pub mod spawn;
 pub mod terminal;
+mod witness;
 
 use std::collections::HashSet;
 use std::io;
@@ -14,7 +16,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use nix::errno::Errno;
-use nix::sys::signal::{Signal, killpg};
+use nix::libc;
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
@@ -23,11 +26,13 @@ use self::descendants::{Children, Left, Sweep};
 pub use self::prepared::PreparedLaunch;
 use self::spawn::SpawnError;
 use self::terminal::Terminal;
+use self::witness::Witness;
 use crate::core::exit::Exit;
 use crate::core::planted::{Mistake, planted};
-use crate::core::run::{Foreground, LeaderChange};
+use crate::core::run::{Foreground, LeaderChange, Stop};
 use crate::core::time::BootTime;
 use crate::link::WorkerSide;
+use crate::process::proc_stat;
 use crate::process::sys::{self, DeadMansSwitch};
 
 /// The most scans for processes to signal: a job that forks all the time is never listed completely.
@@ -38,6 +43,7 @@ const SCANS: usize = 16;
 pub struct Job {
     group: Pid,
     terminal: Terminal,
+    monitor: Pid,
     /// The process group of the monitor.
     own_group: Pid,
     /// Sent instead of TERM by a forced stop.
@@ -49,6 +55,8 @@ pub struct Job {
     sweep: Option<Sweep>,
     /// `None` if the kernel provides none, or the command has ended.
     switch: Option<DeadMansSwitch>,
+    /// `None` without a terminal, too.
+    witness: Option<Witness>,
 }
 
 impl Job {
@@ -65,15 +73,19 @@ impl Job {
             return Err(SpawnError::MonitorEnding);
         }
         let PreparedLaunch { launch, children, terminal } = prepared;
-        let in_foreground = terminal.starts_in_foreground(worker.monitor);
+        let in_foreground = terminal.starts_in_foreground(worker.monitor, &launch.inherited.mask);
+        let has_terminal = terminal.tty().is_some();
         let switch = DeadMansSwitch::new()
             .inspect_err(|error| log::debug!("can't make a dead man's switch: {error}"))
             .ok();
         let foreground = in_foreground.then_some(&terminal);
-        let group = spawn::spawn(launch, variables, foreground, latest, worker.page(), switch.as_ref())?;
-        Ok(Self {
+        let page = worker.page();
+        let (group, witness) =
+            spawn::spawn(launch, variables, foreground, has_terminal, latest, page, switch.as_ref())?;
+        let job = Self {
             group,
             terminal,
+            monitor: worker.monitor,
             own_group: worker.group,
             stop_signal,
             in_foreground,
@@ -82,7 +94,12 @@ impl Job {
             children,
             sweep: None,
             switch,
-        })
+            witness,
+        };
+        if !has_terminal && orphaned::is_orphaned(worker.monitor) {
+            job.leave_session();
+        }
+        Ok(job)
     }
 
     /// Reaps the job's dead processes, except for the leader.
@@ -91,15 +108,27 @@ impl Job {
     }
 
     /// A change of the leader, if there is one. It isn't reaped, so its pid and its group's id can't be reused yet. A
-    /// stop is reported once.
-    pub fn observe(&self) -> Option<LeaderChange> {
+    /// stop and a continuation are reported once.
+    pub fn observe(&mut self) -> Option<LeaderChange> {
         let leader = WaitId::Pid(rustix::process::Pid::from_raw(self.group.as_raw())?);
         let change = |what| waitid(leader.clone(), what | WaitIdOptions::NOHANG).ok().flatten();
         if let Some(end) = change(WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            self.witness = None;
             return Some(LeaderChange::Died { by: end.terminating_signal() });
         }
-        let signal = change(WaitIdOptions::STOPPED)?.stopping_signal()?;
-        Some(LeaderChange::Stopped { signal, terminal: self.foreground() })
+        if let Some(stop) = change(WaitIdOptions::STOPPED) {
+            return Some(LeaderChange::Stopped(self.stop(stop.stopping_signal()?)));
+        }
+        change(WaitIdOptions::CONTINUED).map(|_| LeaderChange::Continued)
+    }
+
+    /// A stop of the whole group, if there is one, reported once.
+    pub fn observe_group(&self) -> Option<Stop> {
+        self.witness.as_ref()?.stopped_by().map(|signal| self.stop(signal))
+    }
+
+    fn stop(&self, signal: i32) -> Stop {
+        Stop { signal, terminal: self.foreground(), orphaned: orphaned::is_orphaned(self.monitor) }
     }
 
     /// The process group that has the terminal.
@@ -157,7 +186,7 @@ impl Job {
         if self.in_foreground && self.foreground() == Foreground::Zklock {
             self.terminal.give(self.group);
         }
-        self.signal_group(nix::libc::SIGCONT);
+        self.signal_group(libc::SIGCONT);
     }
 
     /// Takes the terminal back from a stopped job before zklock stops. Returns whether the job had the terminal, so
@@ -184,9 +213,34 @@ impl Job {
         }
     }
 
+    /// Continues the stopped processes of the job's group: `all`, or only those that a signal of the terminal stopped.
+    pub fn continue_stopped(&self, all: bool) {
+        // Before Linux 5.17 the signal is unknown.
+        let is_meant = |signal| all || [0, libc::SIGTTIN, libc::SIGTTOU, libc::SIGTSTP].contains(&signal);
+        for pid in descendants::with_descendants(self.children.list().unwrap_or_default()) {
+            let process = proc_stat::of(pid).filter(|process| process.group == self.group.as_raw());
+            if process.and_then(|process| process.stopped_by).is_some_and(is_meant) {
+                let _ = kill(pid, Signal::SIGCONT);
+            }
+        }
+    }
+
+    /// Leaves the session, so that the kernel treats the job's group as orphaned, unless zklock or the job has the
+    /// terminal.
+    pub fn leave_session(&self) {
+        if self.foreground() != Foreground::Other {
+            return;
+        }
+        match orphaned::leave_session(self.group) {
+            // Before, the kernel may have stopped a process of the job.
+            Ok(()) => self.continue_stopped(false),
+            Err(error) => log::debug!("can't leave the session: {error}"),
+        }
+    }
+
     /// Sends this signal to every process of the job, including those that left its group.
     pub fn signal_all(&mut self, signal: i32) {
-        let signal = if signal == nix::libc::SIGTERM { self.stop_signal } else { signal };
+        let signal = if signal == libc::SIGTERM { self.stop_signal } else { signal };
         self.signal_group(signal);
         if planted(Mistake::GroupOnly) {
             return;
@@ -217,7 +271,7 @@ impl Job {
         // A Ctrl-C while the job was in the foreground reached only the job. Without zklock, it would also have reached
         // the surrounding script or pipeline.
         if had_terminal
-            && let Some(signal @ (nix::libc::SIGINT | nix::libc::SIGQUIT)) = status.signal()
+            && let Some(signal @ (libc::SIGINT | libc::SIGQUIT)) = status.signal()
             && let Ok(signal) = Signal::try_from(signal)
         {
             let _ = killpg(self.own_group, signal);
@@ -230,7 +284,7 @@ impl Job {
         let status = self.status?;
         Some(match (status.code(), status.signal()) {
             (Some(code), _) => Exit::Code(u8::try_from(code).unwrap_or(crate::core::exit::FAILURE)),
-            (None, signal) => Exit::Signal(signal.unwrap_or(nix::libc::SIGKILL)),
+            (None, signal) => Exit::Signal(signal.unwrap_or(libc::SIGKILL)),
         })
     }
 }

@@ -5,6 +5,7 @@ use std::ffi::{NulError, OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
@@ -12,6 +13,7 @@ use nix::unistd::{Pid, getpid, setpgid, tcsetpgrp};
 use thiserror::Error;
 
 use super::terminal::Terminal;
+use super::witness::Witness;
 use crate::core::exit;
 use crate::core::planted::{Mistake, planted};
 use crate::core::shell_line::is_for_a_shell;
@@ -83,20 +85,23 @@ impl SpawnError {
 }
 
 /// Starts the command with these variables added, unless `latest` has passed by the time of its exec. With
-/// `foreground`, it starts in that terminal's foreground. The `switch` is armed for its process group.
+/// `foreground`, it starts in that terminal's foreground; with `witnessed`, its process group has a [`Witness`]. The
+/// `switch` is armed for the group.
 pub fn spawn(
     mut launch: Launch,
     variables: &[(String, String)],
     foreground: Option<&Terminal>,
+    witnessed: bool,
     latest: Option<BootTime>,
     page: Page,
     switch: Option<&DeadMansSwitch>,
-) -> Result<Pid, SpawnError> {
+) -> Result<(Pid, Option<Witness>), SpawnError> {
     let InheritedState { mask, ignores_children, .. } = launch.inherited;
     let worker = getpid();
     let before_exec = mask | Signal::SIGTSTP;
     let latest = latest.map(clock::on_clocks);
     let tty = foreground.and_then(Terminal::tty);
+    let witness = AtomicI32::new(0);
     let started = sys::spawn(launch.image(variables)?, || {
         setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
         page.set_group(getpid());
@@ -105,6 +110,9 @@ pub fn spawn(
         if !planted(Mistake::NoDeathSignal) {
             sys::die_with(worker)?;
             let _ = switch.map(|switch| switch.arm(getpid()));
+        }
+        if witnessed && let Ok(pid) = sys::start_witness(worker) {
+            witness.store(pid.as_raw(), Ordering::Relaxed);
         }
         if let Some(tty) = &tty {
             // Not essential: a job that finds itself in the background is given the terminal when it asks.
@@ -123,7 +131,8 @@ pub fn spawn(
     });
     let explained = |error: io::Error| explain(launch.program.clone(), &error);
     let Spawned { pid, failed } = started.map_err(explained)?;
-    let Some(error) = failed else { return Ok(pid) };
+    let witness = Witness::new(witness.into_inner());
+    let Some(error) = failed else { return Ok((pid, witness)) };
     if let Some(terminal) = foreground {
         terminal.take_back(pid);
     }

@@ -3,14 +3,15 @@
 //! The job has its own process group, so that Ctrl-C reaches it once and not through zklock. A group outside the
 //! foreground is stopped when it reads from the terminal, so the foreground has to move.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, IsTerminal};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Pid, tcgetpgrp, tcsetpgrp};
 
 use crate::core::run::Foreground;
+use crate::process::sys;
 
 /// The controlling terminal, if there is one.
 ///
@@ -30,14 +31,16 @@ impl Terminal {
         Self { own_group }
     }
 
-    /// Whether the job should start in the foreground: yes if the user started only zklock, that is, it leads the
-    /// foreground group, and input and output are the terminal. In a pipeline or a script, the other processes of the
-    /// group need the foreground as well, and the job gets it once it asks.
-    pub fn starts_in_foreground(&self, monitor: Pid) -> bool {
-        self.own_group == monitor
-            && io::stdin().is_terminal()
-            && io::stdout().is_terminal()
-            && self.foreground(Pid::from_raw(0)) == Foreground::Zklock
+    /// Whether the job should start in the foreground, if zklock has it: yes if the user started only zklock, that is, it
+    /// leads the foreground group, and input and output are the terminal; and if the job can't ask for the foreground,
+    /// because the kernel doesn't stop it. In a pipeline or a script, the other processes of the group need the
+    /// foreground as well, and the job gets it once it asks.
+    pub fn starts_in_foreground(&self, monitor: Pid, mask: &SigSet) -> bool {
+        let is_alone =
+            || self.own_group == monitor && io::stdin().is_terminal() && io::stdout().is_terminal();
+        let can_ask = |signal: Signal| !mask.contains(signal) && !sys::is_ignored(signal as i32);
+        let can_ask = [Signal::SIGTTIN, Signal::SIGTTOU].into_iter().all(can_ask);
+        (!can_ask || is_alone()) && self.foreground(Pid::from_raw(0)) == Foreground::Zklock
     }
 
     /// The process group that has the foreground now.
@@ -63,9 +66,15 @@ impl Terminal {
         had
     }
 
-    /// The terminal itself, if there is one.
-    pub fn tty(&self) -> Option<File> {
-        OpenOptions::new().read(true).write(true).open("/dev/tty").ok()
+    /// The terminal itself, if there is one. Where `/dev` isn't populated, a standard descriptor may be the controlling
+    /// terminal: the kernel names the foreground of no other.
+    pub fn tty(&self) -> Option<OwnedFd> {
+        if let Ok(tty) = OpenOptions::new().read(true).write(true).open("/dev/tty") {
+            return Some(tty.into());
+        }
+        let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+        let standard: [BorrowedFd<'_>; 3] = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+        standard.into_iter().find(|tty| tcgetpgrp(tty).is_ok())?.try_clone_to_owned().ok()
     }
 
     fn set(&self, group: Pid) {

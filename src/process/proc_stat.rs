@@ -17,6 +17,8 @@ pub struct ProcessStat {
     pub group: i32,
     /// Its session.
     pub session: i32,
+    /// The signal that stopped it, if it is stopped; zero if the kernel doesn't say which.
+    pub stopped_by: Option<i32>,
     /// Whether its first thread has ended or is about to end.
     pub is_ending: bool,
     /// When it was started, in clock ticks since boot: together with the pid, this distinguishes it from every later
@@ -37,7 +39,8 @@ pub fn parse(stat: &str) -> Option<ProcessStat> {
     let (pid, rest) = stat.split_once(" (")?;
     let (name, rest) = rest.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
-    let is_dead = matches!(fields.next()?, "Z" | "X" | "x");
+    let state = fields.next()?;
+    let is_dead = matches!(state, "Z" | "X" | "x");
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
@@ -46,8 +49,11 @@ pub fn parse(stat: &str) -> Option<ProcessStat> {
     let is_ending = is_dead || flags & EXITING != 0;
     // Field 22; the flags were field 9.
     let started = fields.nth(12)?.parse().ok()?;
+    // Field 52, the exit code of a dead process.
+    let code = fields.nth(29).and_then(|code| code.trim_end().parse().ok()).unwrap_or_default();
+    let stopped_by = (state == "T").then_some(code);
     let (pid, name) = (pid.parse().ok()?, name.to_owned());
-    Some(ProcessStat { pid, name, parent, group, session, is_ending, started })
+    Some(ProcessStat { pid, name, parent, group, session, stopped_by, is_ending, started })
 }
 
 #[cfg(test)]
@@ -56,22 +62,24 @@ mod tests {
 
     #[test]
     fn a_name_may_contain_any_character() {
-        let process = |name: &str, is_ending| ProcessStat {
+        let process = |name: &str, stopped_by, is_ending| ProcessStat {
             pid: 12,
             name: name.to_owned(),
             parent: 3,
             group: 5,
             session: 6,
+            stopped_by,
             is_ending,
             started: 22,
         };
         let stat = |before: &str, flags: u64| {
-            let after: Vec<String> = (10..=30).map(|field| field.to_string()).collect();
+            let after: Vec<String> = (10..=52).map(|field| field.to_string()).collect();
             parse(&format!("{before} 3 5 6 7 8 {flags} {}", after.join(" ")))
         };
-        assert_eq!(stat("12 (a) b) S", 4_194_560), Some(process("a) b", false)));
-        assert_eq!(stat("12 (sh) Z", 4_194_560), Some(process("sh", true)));
-        assert_eq!(stat("12 (sh) R", 4_194_564), Some(process("sh", true)));
+        assert_eq!(stat("12 (a) b) S", 4_194_560), Some(process("a) b", None, false)));
+        assert_eq!(stat("12 (sh) T", 4_194_560), Some(process("sh", Some(52), false)));
+        assert_eq!(stat("12 (sh) Z", 4_194_560), Some(process("sh", None, true)));
+        assert_eq!(stat("12 (sh) R", 4_194_564), Some(process("sh", None, true)));
         assert_eq!(parse("12 (sh) R 3 4 5"), None);
         assert_eq!(parse("nonsense"), None);
     }

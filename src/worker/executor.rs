@@ -129,6 +129,8 @@ impl<'a> Executor<'a> {
             }
             Effect::SignalGroup(_)
             | Effect::SignalAll(_)
+            | Effect::ContinueStopped { .. }
+            | Effect::LeaveSession
             | Effect::GiveTerminal
             | Effect::TakeTerminal
             | Effect::Resume
@@ -172,13 +174,16 @@ impl<'a> Executor<'a> {
         match effect {
             Effect::SignalGroup(signal) => job.signal_group(*signal),
             Effect::SignalAll(signal) => job.signal_all(*signal),
+            Effect::ContinueStopped { all } => job.continue_stopped(*all),
+            Effect::LeaveSession => job.leave_session(),
             Effect::GiveTerminal => job.give_terminal(),
             Effect::TakeTerminal => self.stopped_alone = job.gives_up_terminal(),
             Effect::Resume => job.resume(),
             Effect::LookAtChildren { all } => {
                 job.reap_orphans();
-                let leader = job.observe();
-                return Ok(Done::Answer(Input::Children { leader, none_left: *all && job.none_left() }));
+                let (leader, group) = (job.observe(), job.observe_group());
+                let none_left = *all && job.none_left();
+                return Ok(Done::Answer(Input::Children { leader, group, none_left }));
             }
             Effect::Kill { latest } => {
                 let now = clock::now();

@@ -1,7 +1,9 @@
 //! The lock is kept for as long as the command is stopped.
 
 use super::{LONGER, SHORT, contenders, enter, nodes, script, stop, wait_for_jobs, wait_for_status};
-use crate::support::{Case, DEADLINE, end, holder, pass_time, wait_until};
+use crate::support::{Case, DEADLINE, end, holder, is_stopped, pass_time, wait_until};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 /// Stops a holder with these options and paths, and checks that it keeps all its nodes.
 #[track_caller]
@@ -108,6 +110,37 @@ fn a_stopped_slot_hinders_no_other() {
     }
     shell.fg();
     history.finish("first");
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 0);
+}
+
+/// Another process stops only the command's first process.
+#[test]
+fn a_command_that_is_stopped_alone_is_shown_as_stopped() {
+    let case = Case::new("stopped-first-process");
+    let running = case.lock(&[], ["sh", "-c", "echo pid $$; exec sleep 60"]).spawn();
+    let line = running.wait_for_stdout("pid ", DEADLINE);
+    let leader = Pid::from_raw(line.trim().rsplit(' ').next().unwrap().parse().expect("a number"));
+    for (signal, stopped) in [(Signal::SIGSTOP, true), (Signal::SIGCONT, false), (Signal::SIGSTOP, true)] {
+        kill(leader, signal).expect("a process");
+        wait_for_status(&case, case.path(), 0, "held", stopped);
+    }
+    assert!(!is_stopped(running.pid()), "zklock runs on");
+    end(running);
+}
+
+/// The command's second process reads from the terminal in the background, and the first one doesn't stop.
+#[test]
+fn a_command_whose_second_process_needs_the_terminal_is_shown_as_stopped_until_fg() {
+    let case = Case::new("stopped-second-process");
+    let mut shell = case.shell();
+    let command = "timeout --foreground 60 bash -c 'read -r x; echo \"<$x>\"'";
+    shell.run(&format!("$zklock {} -- {command} </dev/tty &", case.path()), DEADLINE);
+    wait_until("the stop", DEADLINE, || shell.run("jobs", DEADLINE).contains("Stopped"));
+    wait_for_status(&case, case.path(), 0, "held", true);
+    shell.fg();
+    shell.terminal().send(b"late\n");
+    shell.terminal().expect("<late>\r\n", DEADLINE);
     shell.prompt(DEADLINE);
     assert_eq!(shell.code(DEADLINE), 0);
 }

@@ -1,10 +1,56 @@
-//! An orphaned zklock in the background of a terminal: a command that reads learns that it won't get the terminal.
+//! An orphaned process group, which no process could continue: the kernel discards the terminal's stop signals there,
+//! and zklock's command fares as it would without zklock.
 
 use super::script;
-use crate::support::{Case, DEADLINE, Shell, is_alive, pass_time, wait_for, wait_until, worker_of};
+use crate::support::{Case, DEADLINE, Shell, pass_time, wait_for, worker_of};
 use nix::unistd::Pid;
 use std::fs;
 use std::time::Duration;
+
+const SIGNALS: [&str; 3] = ["TTIN", "TTOU", "TSTP"];
+
+/// Commands that a signal would stop: the first process, the whole group, both again and again, with HUP ignored, and
+/// the group without the first process.
+fn stopping(signal: &str) -> [Vec<String>; 5] {
+    let texts = [
+        format!("kill -{signal} $$; echo printed"),
+        format!("kill -{signal} 0; echo printed"),
+        format!("for i in 1 2 3 4 5; do kill -{signal} $$; kill -{signal} 0; done; echo printed"),
+        format!("trap '' HUP; kill -{signal} $$; echo printed"),
+        format!("trap '' {signal}; env --default-signal={signal} sh -c 'kill -{signal} 0; echo printed'"),
+    ];
+    texts.map(|text| vec!["sh".to_owned(), "-c".to_owned(), text])
+}
+
+#[test]
+fn stop_signals_are_discarded_without_a_terminal() {
+    let case = Case::new("orphan-signals");
+    for signal in SIGNALS {
+        for command in stopping(signal) {
+            let output = case.lock(&[], &command).run();
+            output.assert_code(0);
+            assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("printed\n", ""), "{command:?}");
+        }
+        // A process that the first one doesn't stop with.
+        let text = format!("sh -c 'kill -{signal} $$; echo printed'; echo ended");
+        let output = case.lock(&[], ["sh", "-c", &text]).run();
+        assert_eq!(output.assert_code(0).stdout, "printed\nended\n");
+    }
+}
+
+/// zklock has the terminal, and its command either has it from the start, or hasn't asked for it.
+#[test]
+fn stop_signals_are_discarded_in_the_foreground_of_a_terminal() {
+    for prelude in ["", "\"$0\" \"$@\"; exit $?"] {
+        let case = Case::new("orphan-keys");
+        for command in SIGNALS.into_iter().flat_map(stopping) {
+            let mut terminal = case.lock(&[], &command).prelude(prelude).in_terminal();
+            terminal.expect("printed", DEADLINE);
+            assert_eq!(terminal.wait(DEADLINE).code(), Some(0), "{command:?}");
+            assert_eq!(terminal.text(), "printed\r\n", "{command:?}");
+        }
+    }
+}
 
 /// Starts zklock with this job in the background of the shell's terminal, from a process that then ends.
 #[track_caller]
@@ -30,38 +76,51 @@ fn told(case: &Case) -> String {
     fs::read_to_string(case.dir().join("told")).unwrap_or_default()
 }
 
-#[test]
-fn it_gets_hup_and_dies_of_it() {
-    let case = Case::new("orphan-dies");
-    let job = script(&case, "job.sh", "read -r line </dev/tty; echo read");
+/// A command in the background of a terminal appends to this file what it is told, and then this line.
+#[track_caller]
+fn run_orphan(case: &Case, text: &str) -> String {
+    let file = case.dir().join("told");
+    let job = script(case, "job.sh", &format!("exec >>{} 2>&1\n{text}\necho over $?", file.display()));
     let mut shell = case.shell();
-    let zklock = orphan(&case, &mut shell, &job);
-    wait_until("its end", DEADLINE, || !is_alive(zklock));
+    orphan(case, &mut shell, &job);
+    let all = wait_for("its end", DEADLINE, || Some(told(case)).filter(|told| told.contains("over")));
     case.wait_for_contenders(0);
+    all
 }
 
-/// The command gets the signals once, and ignoring them costs no processor time.
 #[test]
-fn it_gets_hup_and_cont_once_and_no_process_spins() {
-    let case = Case::new("orphan-deaf");
+fn reading_from_the_terminal_in_the_background_is_an_error() {
+    for text in ["read -r line </dev/tty", "timeout --foreground 60 bash -c 'read -r line </dev/tty'"] {
+        let case = Case::new("orphan-reads");
+        let all = run_orphan(&case, &format!("trap 'echo HUP' HUP\n{text}"));
+        assert!(all.contains("Input/output error") && all.ends_with("over 1\n"), "{all}");
+        assert!(!all.contains("HUP"), "{all}");
+    }
+}
+
+#[test]
+fn stop_signals_are_discarded_in_the_background_of_a_terminal() {
+    for signal in SIGNALS {
+        let case = Case::new("orphan-background");
+        let text = format!("trap 'echo HUP' HUP\nkill -{signal} $$; kill -{signal} 0; echo printed");
+        assert_eq!(run_orphan(&case, &text), "printed\nover 0\n");
+    }
+}
+
+#[test]
+fn a_command_that_tries_to_read_again_costs_zklock_nothing() {
+    let case = Case::new("orphan-tries");
     let file = case.dir().join("told");
-    let text = format!(
-        "trap 'echo HUP >>{0}' HUP; trap 'echo CONT >>{0}' CONT\n\
-         until read -r line </dev/tty; do echo again >>{0}; done; exit 3",
-        file.display()
-    );
+    let text = format!("until read -r line </dev/tty; do echo again >>{}; sleep 0.3; done", file.display());
     let job = script(&case, "job.sh", &text);
     let mut shell = case.shell();
     let zklock = orphan(&case, &mut shell, &job);
-    wait_until("it to be told", DEADLINE, || told(&case).contains("HUP"));
-    pass_time(Duration::from_millis(500));
+    wait_for("it to try again", DEADLINE, || (told(&case).matches("again").count() > 1).then_some(()));
     let worker = worker_of(zklock);
-    let before = (told(&case), spent(zklock) + spent(worker));
+    let before = spent(zklock) + spent(worker);
     pass_time(Duration::from_secs(2));
-    let cost = spent(zklock) + spent(worker) - before.1;
+    let cost = spent(zklock) + spent(worker) - before;
     assert!(cost < 20, "{cost} hundredths of a second in two: {}", told(&case));
-    assert_eq!(told(&case).matches("HUP").count(), 1, "{}", told(&case));
-    assert_eq!(told(&case).matches("CONT").count(), 1, "{}", told(&case));
     assert_eq!(case.contenders().len(), 1, "it runs, and holds its lock");
     nix::sys::signal::kill(zklock, nix::sys::signal::Signal::SIGKILL).expect("zklock");
     case.wait_for_contenders(0);

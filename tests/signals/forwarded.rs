@@ -2,6 +2,7 @@
 
 use crate::support::{Case, DEADLINE, signal_printer};
 use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 use std::time::Duration;
 
 const ALL: [(Signal, &str); 9] = [
@@ -117,10 +118,28 @@ fn zklock_works_while_only_its_command_is_stopped() {
     let case = Case::new("stopped-alone");
     let running = case.lock(&[], ["sh", "-c", "echo $$; exec sleep 0.5"]).spawn();
     let pid = running.wait_for_stdout("", DEADLINE).trim().parse().expect("a pid");
-    let command = nix::unistd::Pid::from_raw(pid);
+    let command = Pid::from_raw(pid);
     crate::support::freeze(command);
     running.signal(Signal::SIGWINCH);
     assert!(running.is_running() && crate::support::is_stopped(command));
     running.signal(Signal::SIGCONT);
     running.wait(DEADLINE).assert_code(0);
+}
+
+/// A stopped process can't end. Its parent, the command's first process, goes on and waits for it.
+#[test]
+fn a_signal_that_ends_a_command_continues_its_stopped_processes() {
+    let case = Case::new("stopped-member");
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        let script =
+            "trap : INT TERM HUP QUIT; sh -c 'echo pid $$; kill -STOP $$; echo runs on'; echo ended $?";
+        let running = case.lock(&[], ["bash", "-c", script]).spawn();
+        let line = running.wait_for_stdout("pid ", DEADLINE);
+        let stopped = Pid::from_raw(line.trim().rsplit(' ').next().unwrap().parse().expect("a number"));
+        crate::support::wait_until("the stop", DEADLINE, || crate::support::is_stopped(stopped));
+        running.signal(signal);
+        let output = running.wait(DEADLINE);
+        let expected = format!("pid {stopped}\nended {}\n", 128 + signal as i32);
+        assert_eq!(output.assert_code(0).stdout, expected, "{signal}");
+    }
 }

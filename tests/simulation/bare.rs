@@ -414,7 +414,7 @@ impl Bare {
             Effect::LookAtChildren { all } => {
                 let dead = matches!(self.job, Job::Dead { .. });
                 let leader = dead.then_some(LeaderChange::Died { by: None });
-                return Some(Input::Children { leader, none_left: all && dead });
+                return Some(Input::Children { leader, group: None, none_left: all && dead });
             }
             Effect::Kill { .. } => {
                 if let Job::Runs { ends } = self.job {

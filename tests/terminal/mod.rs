@@ -1,5 +1,6 @@
 //! On a terminal, zklock with a command behaves like the command alone.
 
+mod asking;
 mod input;
 mod keys;
 mod scripts;

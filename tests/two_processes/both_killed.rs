@@ -75,7 +75,8 @@ fn a_stopped_command_dies_with_both_processes() {
 #[test]
 fn a_command_that_has_left_its_group_dies_with_both_processes() {
     let case = Case::new("both-killed-outside");
-    let script = "$| = 1; setpgrp(0, getpgrp(getppid)) or die $!; print qq(ready\n); sleep 61";
+    let script = "$| = 1; open F, '/proc/' . getppid . '/stat'; my $monitor = (split ' ', (split /\\) /, <F>)[-1])[1]; \
+                  setpgrp(0, getpgrp($monitor)) or die $!; print qq(ready\n); sleep 61";
     let running = case.lock(&["--session-timeout", "2"], ["perl", "-e", script]).spawn();
     running.wait_for_stdout("ready", DEADLINE);
     let command = command_of(running.pid());

@@ -53,6 +53,14 @@ pub enum Effect {
     SignalGroup(i32),
     /// Send this signal to every process of the command, including those that left its group.
     SignalAll(i32),
+    /// Continue the stopped processes of the command's process group.
+    ContinueStopped {
+        /// Whether to continue also those that SIGSTOP stopped.
+        all: bool,
+    },
+    /// Leave the session, unless zklock or the command has the terminal. From then on the command's process group is
+    /// orphaned, as zklock's is, and the kernel treats it as such.
+    LeaveSession,
     /// Give the command the terminal's foreground.
     GiveTerminal,
     /// Take the terminal back from the command, which has stopped.

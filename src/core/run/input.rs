@@ -40,6 +40,8 @@ pub enum Input {
     Children {
         /// A change of the command's first process.
         leader: Option<LeaderChange>,
+        /// A stop of the command's whole process group, which need not stop its first process.
+        group: Option<Stop>,
         /// Whether that process is the only one left of the command. Only if requested.
         none_left: bool,
     },
@@ -90,13 +92,20 @@ pub enum LeaderChange {
         /// The signal that killed it, if one did.
         by: Option<i32>,
     },
-    /// It was stopped.
-    Stopped {
-        /// By this signal.
-        signal: i32,
-        /// The process group that has the terminal.
-        terminal: Foreground,
-    },
+    Stopped(Stop),
+    Continued,
+}
+
+/// A stop of the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop {
+    /// The signal.
+    pub signal: i32,
+    /// The process group that has the terminal.
+    pub terminal: Foreground,
+    /// Whether zklock's process group is orphaned: no process could continue it, so the kernel discards the terminal's
+    /// stop signals there, and would discard the command's without zklock.
+    pub orphaned: bool,
 }
 
 /// The process group that has the terminal's foreground.

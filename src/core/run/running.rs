@@ -88,9 +88,18 @@ impl Running {
             }
             Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),
             Input::NotStopped => self.happened(JobInput::NotStopped, ctx),
-            Input::MonitorDied => self.lose(Loss::MonitorDied, ctx),
+            Input::MonitorDied => {
+                // The caller goes on as soon as the monitor is dead, and may need the terminal.
+                ctx.emit(Effect::TakeTerminal);
+                self.lose(Loss::MonitorDied, ctx);
+            }
             Input::Child => ctx.emit(Effect::LookAtChildren { all: self.supervisor.is_stopping() }),
-            Input::Children { leader, none_left } => self.children(leader, none_left, ctx),
+            Input::Children { leader, group, none_left } => {
+                self.children(leader, none_left, ctx);
+                if let Some(stop) = group {
+                    self.happened(JobInput::GroupStopped(stop), ctx);
+                }
+            }
             Input::KillRound(round) => self.killed(round, ctx),
             Input::Reaped(exit) => return self.reaped(exit, ctx),
             Input::Session(key, change) => {
@@ -259,7 +268,7 @@ impl Running {
     }
 
     fn happened(&mut self, input: JobInput, ctx: &mut Context<'_>) {
-        let was_suspended = self.supervisor.is_suspended();
+        let was_stopped = self.supervisor.is_stopped();
         for effect in self.supervisor.on(input, ctx.now) {
             if let Effect::StopWithCommand(signal) = effect {
                 self.report_suspension(signal, ctx);
@@ -271,8 +280,8 @@ impl Running {
             }
             ctx.emit(effect);
         }
-        if self.supervisor.is_suspended() != was_suspended {
-            ctx.state.claim.mark_stopped(!was_suspended, ctx.now, ctx.out);
+        if self.supervisor.is_stopped() != was_stopped {
+            ctx.state.claim.mark_stopped(!was_stopped, ctx.now, ctx.out);
         }
     }
 
@@ -285,8 +294,7 @@ impl Running {
     }
 
     fn record_held_at(&self) -> Option<BootTime> {
-        let is_quiet =
-            self.lost.is_none() && !self.supervisor.is_stopping() && !self.supervisor.is_suspended();
+        let is_quiet = self.lost.is_none() && !self.supervisor.is_stopping() && !self.supervisor.is_stopped();
         self.record_held_at.filter(|_| is_quiet)
     }
 
@@ -340,8 +348,15 @@ impl Running {
         let look = claim.lease().map(|lease| now + lease.step() / 2);
         let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
         let kill_again = self.kill_again_at.filter(|_| self.supervisor.has_killed());
-        let moments =
-            [stop_at, look, kill_again, claim.next_due(), self.supervisor.kills_at(), self.record_held_at()];
+        let moments = [
+            stop_at,
+            look,
+            kill_again,
+            claim.next_due(),
+            self.supervisor.kills_at(),
+            self.supervisor.looks_at(),
+            self.record_held_at(),
+        ];
         moments.into_iter().flatten().min()
     }
 

@@ -14,6 +14,7 @@ mod spawn;
 mod stack;
 mod start;
 mod unwinder;
+mod witness;
 
 pub use self::arguments::replace_arguments;
 pub use self::arrivals::Arrivals;
@@ -32,3 +33,4 @@ pub use self::signals::{
 pub use self::spawn::{Spawned, spawn};
 pub use self::stack::return_unused_stack;
 pub use self::start::{arguments, start};
+pub use self::witness::start_witness;

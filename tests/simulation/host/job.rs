@@ -5,7 +5,7 @@ use std::time::Duration;
 use zklock::core::exit::{Exit, FAILURE};
 use zklock::core::pair::{Deadline, Stage};
 use zklock::core::planted::{Mistake, planted};
-use zklock::core::run::{Effect, Foreground, Input, KillRound, LeaderChange};
+use zklock::core::run::{Effect, Foreground, Input, KillRound, LeaderChange, Stop};
 use zklock::core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
 use zklock::core::time::BootTime;
 
@@ -157,14 +157,15 @@ impl World {
             };
             Some(LeaderChange::Died { by })
         } else if stopped {
-            Some(LeaderChange::Stopped { signal: SIGTSTP, terminal: Foreground::Job })
+            let (signal, terminal) = (SIGTSTP, Foreground::Job);
+            Some(LeaderChange::Stopped(Stop { signal, terminal, orphaned: false }))
         } else {
             None
         };
         let counts = |process: &Process| process.in_group || !planted(Mistake::GroupOnly);
         let none_left = command.processes.iter().filter(|one| counts(one)).all(|one| one.dead);
         let none_left = all && none_left && self.inner_is_gone(index);
-        self.answer_worker(index, Input::Children { leader, none_left });
+        self.answer_worker(index, Input::Children { leader, group: None, none_left });
     }
 
     pub(super) fn kill_round(&mut self, index: usize, latest: BootTime) {

@@ -143,13 +143,14 @@ impl World {
                 self.zklocks[index].worker.kill_began = true;
                 self.signal_command(index, signal, true);
             }
-            Effect::Resume => self.signal_command(index, SIGCONT, false),
+            Effect::Resume | Effect::ContinueStopped { .. } => self.signal_command(index, SIGCONT, false),
             Effect::Reap => self.reap_command(index),
             Effect::LookAtChildren { all } => self.look_at_children(index, all),
             Effect::Kill { latest } => self.kill_round(index, latest),
             Effect::LookUp(nodes) => self.look_up(index, nodes),
             // These effects show nothing on a simulated host.
-            Effect::GiveTerminal
+            Effect::LeaveSession
+            | Effect::GiveTerminal
             | Effect::TakeTerminal
             | Effect::Line(_)
             | Effect::FlushBeforeStop(_)

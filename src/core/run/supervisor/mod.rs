@@ -4,10 +4,20 @@
 
 use std::time::Duration;
 
-use super::{Effect, Foreground, LeaderChange};
+use super::{Effect, Foreground, LeaderChange, Stop};
 use crate::core::planted::{Mistake, planted};
-use crate::core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU};
+use crate::core::signal::{
+    SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, ends_waiting,
+};
 use crate::core::time::BootTime;
+
+/// Ctrl-Z stops a whole group, but a process that catches it, such as a pager, stops itself only after it has restored the
+/// terminal. When such stops have to be undone, zklock looks for them after this time, and then after pauses twice as
+/// long each.
+const FIRST_LOOK: Duration = Duration::from_millis(100);
+
+/// The longest of these pauses.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
 /// An event that concerns the job, while the job exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +26,8 @@ pub(super) enum JobInput {
     Signalled(i32),
     /// The job's leader was stopped, or is dead and not reaped.
     Leader(LeaderChange),
+    /// The terminal or another process stopped the job's process group, perhaps without its leader.
+    GroupStopped(Stop),
     /// zklock was to stop with the job, but the kernel didn't stop it, because no process could continue it.
     NotStopped,
     /// No process of the job is left besides the leader.
@@ -34,11 +46,10 @@ pub(super) enum JobInput {
 /// The state of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum JobState {
-    /// `suspended`: zklock has stopped with the job, by this signal. `hung_up`: the job was sent HUP because it can't
-    /// get a terminal.
+    /// `suspended`: zklock has stopped with the job. `leader_stopped`: only the leader was stopped.
     Running {
-        suspended: Option<i32>,
-        hung_up: bool,
+        suspended: bool,
+        leader_stopped: bool,
     },
     Stopping {
         kill_at: BootTime,
@@ -64,11 +75,17 @@ pub(super) struct Supervisor {
     state: JobState,
     /// A TERM was forwarded to the job.
     terminated: bool,
+    /// When to look for stops that have to be undone, and the pause before that.
+    look: Option<(BootTime, Duration)>,
 }
 
 impl Default for Supervisor {
     fn default() -> Self {
-        Self { state: JobState::Running { suspended: None, hung_up: false }, terminated: false }
+        Self {
+            state: JobState::Running { suspended: false, leader_stopped: false },
+            terminated: false,
+            look: None,
+        }
     }
 }
 
@@ -76,7 +93,7 @@ impl Supervisor {
     /// The effects of an event that was noticed `now`.
     pub(super) fn on(&mut self, input: JobInput, now: BootTime) -> Vec<Effect> {
         match self.state {
-            JobState::Running { suspended, hung_up } => self.running(input, suspended, hung_up, now),
+            JobState::Running { suspended, .. } => self.running(input, suspended, now),
             JobState::Stopping { kill_at, killed, leader_dead, end } => {
                 self.stopping(input, kill_at, killed, leader_dead, end, now)
             }
@@ -84,43 +101,31 @@ impl Supervisor {
         }
     }
 
-    fn running(
-        &mut self,
-        input: JobInput,
-        suspended: Option<i32>,
-        hung_up: bool,
-        now: BootTime,
-    ) -> Vec<Effect> {
+    fn running(&mut self, input: JobInput, suspended: bool, now: BootTime) -> Vec<Effect> {
         match input {
-            // The job wants a terminal that it can't get. As the kernel does for a stopped group, send HUP and continue
-            // it. This happens only once: a job that ignores HUP would stop again immediately, and stays stopped.
-            JobInput::NotStopped if matches!(suspended, Some(SIGTTIN | SIGTTOU)) => {
-                if hung_up {
-                    return vec![];
-                }
-                self.state = JobState::Running { suspended: None, hung_up: true };
-                vec![Effect::SignalGroup(SIGHUP), Effect::Resume]
+            // zklock's group has become orphaned since the job stopped.
+            JobInput::NotStopped if suspended => {
+                self.runs();
+                vec![Effect::LeaveSession, Effect::Resume]
             }
-            JobInput::Signalled(SIGCONT) | JobInput::NotStopped if suspended.is_some() => {
-                self.state = JobState::Running { suspended: None, hung_up };
+            JobInput::Signalled(SIGCONT) if suspended => {
+                self.runs();
                 vec![Effect::Resume]
             }
             JobInput::Signalled(signal) => {
                 self.terminated |= signal == SIGTERM;
-                vec![Effect::SignalGroup(signal)]
+                let mut effects = vec![Effect::SignalGroup(signal)];
+                // A stopped process can't end.
+                effects.extend(ends_waiting(signal).then_some(Effect::ContinueStopped { all: true }));
+                effects
             }
-            JobInput::Leader(LeaderChange::Stopped {
-                signal: SIGTTIN | SIGTTOU,
-                terminal: Foreground::Zklock,
-            }) => {
-                vec![Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)]
+            JobInput::Leader(LeaderChange::Stopped(stop)) => self.stopped(stop, suspended, now),
+            JobInput::Leader(LeaderChange::Continued) => {
+                self.state = JobState::Running { suspended, leader_stopped: false };
+                vec![]
             }
-            JobInput::Leader(LeaderChange::Stopped { signal, terminal })
-                if signal != SIGSTOP || terminal == Foreground::Job =>
-            {
-                let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
-                self.state = JobState::Running { suspended: Some(signal), hung_up };
-                vec![Effect::TakeTerminal, Effect::StopWithCommand(signal)]
+            JobInput::GroupStopped(stop) if !suspended && concerns_the_group(stop) => {
+                self.stopped(stop, suspended, now)
             }
             // No command ends itself like that, nor can it end its children then. Someone who kills it may have killed
             // the monitor too (`pkill -9 -f job.sh` finds both), so nothing of it may be left beside the next holder.
@@ -133,7 +138,7 @@ impl Supervisor {
             // come too late.
             JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) }) if !self.terminated => {
                 self.state = JobState::Over(JobEnd::ByItself);
-                vec![Effect::SignalGroup(SIGTERM), Effect::Reap]
+                vec![Effect::SignalGroup(SIGTERM), Effect::ContinueStopped { all: true }, Effect::Reap]
             }
             JobInput::Leader(LeaderChange::Died { .. }) => {
                 self.state = JobState::Over(JobEnd::ByItself);
@@ -149,15 +154,43 @@ impl Supervisor {
                     JobState::Stopping { kill_at, killed: false, leader_dead: false, end: JobEnd::Stopped };
                 vec![Effect::SignalAll(SIGTERM), Effect::SignalAll(SIGCONT)]
             }
+            JobInput::Tick if self.look.is_some_and(|(at, _)| at <= now) => {
+                let pause = self.look.map_or(FIRST_LOOK, |(_, pause)| pause * 2);
+                self.look = (pause <= LONGEST_PAUSE).then_some((now + pause, pause));
+                vec![Effect::ContinueStopped { all: false }]
+            }
+            JobInput::GroupStopped(_) | JobInput::NotStopped | JobInput::NoneLeft | JobInput::Tick => vec![],
+        }
+    }
+
+    fn stopped(&mut self, stop: Stop, suspended: bool, now: BootTime) -> Vec<Effect> {
+        match stop {
+            Stop { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Zklock, .. } => {
+                vec![Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)]
+            }
+            // Without zklock the kernel would have discarded the signal. A job that reads from a terminal that it can't
+            // get would stop again immediately, unless the kernel knows that its group is orphaned, too.
+            Stop { signal, orphaned: true, terminal } if signal != SIGSTOP => {
+                // Once the kernel knows, nothing is left to be undone.
+                self.look = (terminal != Foreground::Other).then_some((now + FIRST_LOOK, FIRST_LOOK));
+                vec![Effect::LeaveSession, Effect::SignalGroup(SIGCONT)]
+            }
             // A plain SIGSTOP from another process stops only the job, unless the job has the terminal: then its user
             // would be left without a shell.
-            JobInput::Leader(LeaderChange::Stopped { .. })
-            | JobInput::NotStopped
-            | JobInput::NoneLeft
-            | JobInput::Tick => {
+            Stop { signal: SIGSTOP, terminal, orphaned } if orphaned || terminal != Foreground::Job => {
+                self.state = JobState::Running { suspended, leader_stopped: true };
                 vec![]
             }
+            Stop { signal, .. } => {
+                let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
+                self.state = JobState::Running { suspended: true, leader_stopped: false };
+                vec![Effect::TakeTerminal, Effect::StopWithCommand(signal)]
+            }
         }
+    }
+
+    fn runs(&mut self) {
+        self.state = JobState::Running { suspended: false, leader_stopped: false };
     }
 
     fn stopping(
@@ -201,6 +234,11 @@ impl Supervisor {
         vec![]
     }
 
+    /// When to look next for stops that have to be undone.
+    pub(super) fn looks_at(&self) -> Option<BootTime> {
+        self.look.filter(|_| matches!(self.state, JobState::Running { .. })).map(|(at, _)| at)
+    }
+
     /// When KILL follows the first signal of a stop; `None` if there is no stop, or KILL was sent.
     pub(super) fn kills_at(&self) -> Option<BootTime> {
         match self.state {
@@ -214,9 +252,12 @@ impl Supervisor {
         matches!(self.state, JobState::Stopping { .. })
     }
 
-    /// Whether zklock has stopped with the job.
-    pub(super) fn is_suspended(&self) -> bool {
-        matches!(self.state, JobState::Running { suspended: Some(_), .. })
+    /// Whether the job is stopped, with zklock or alone.
+    pub(super) fn is_stopped(&self) -> bool {
+        matches!(
+            self.state,
+            JobState::Running { suspended: true, .. } | JobState::Running { leader_stopped: true, .. }
+        )
     }
 
     /// Whether KILL is sent to every process of the job, including those that left its group, until none is left.
@@ -230,6 +271,16 @@ impl Supervisor {
             JobState::Over(end) => Some(end),
             _ => None,
         }
+    }
+}
+
+/// Whether zklock reacts to a stop of the job's group that its leader may have ignored. A shell would not: it sees a
+/// running job. But then the terminal wouldn't be in another group either, and the kernel would discard some signals.
+fn concerns_the_group(stop: Stop) -> bool {
+    match stop.signal {
+        SIGTTIN | SIGTTOU => stop.orphaned || stop.terminal != Foreground::Job,
+        SIGTSTP => stop.orphaned,
+        _ => false,
     }
 }
 

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::core::signal::{SIGHUP, SIGQUIT, SIGUSR1};
 
 const NOW: BootTime = BootTime::from_nanos(1_000_000_000);
 const SOON: BootTime = BootTime::from_nanos(2_000_000_000);
@@ -8,6 +9,18 @@ const LATE: BootTime = BootTime::from_nanos(9_000_000_000);
 
 fn must_stop() -> JobInput {
     JobInput::MustStop { grace: Duration::from_secs(1), kill_at: LATE }
+}
+
+const GIVES: [Effect; 2] = [Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)];
+const UNDONE: [Effect; 2] = [Effect::LeaveSession, Effect::SignalGroup(SIGCONT)];
+const ENDS: Effect = Effect::ContinueStopped { all: true };
+
+fn stop(signal: i32, terminal: Foreground) -> Stop {
+    Stop { signal, terminal, orphaned: false }
+}
+
+fn leader_stopped(signal: i32, terminal: Foreground) -> JobInput {
+    JobInput::Leader(LeaderChange::Stopped(stop(signal, terminal)))
 }
 
 fn suspends(signal: i32) -> [Effect; 2] {
@@ -34,7 +47,7 @@ fn stopping() -> Supervisor {
 #[test]
 fn a_signal_is_only_forwarded() {
     let mut supervisor = Supervisor::default();
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Effect::SignalGroup(SIGTERM)]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Effect::SignalGroup(SIGTERM), ENDS]);
     assert_eq!(supervisor.kills_at(), None, "no grace begins");
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), LATE), [Effect::Reap]);
     assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
@@ -56,12 +69,11 @@ fn a_command_that_was_killed_is_over_when_nothing_of_it_is_left() {
 fn a_term_to_the_command_alone_goes_to_its_group_once() {
     let died = JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) });
     let mut supervisor = Supervisor::default();
-    assert_eq!(supervisor.on(died, NOW), [Effect::SignalGroup(SIGTERM), Effect::Reap]);
+    assert_eq!(supervisor.on(died, NOW), [Effect::SignalGroup(SIGTERM), ENDS, Effect::Reap]);
     assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
     let mut supervisor = Supervisor::default();
     supervisor.on(JobInput::Signalled(SIGTERM), NOW);
-    let stopped = JobInput::Leader(LeaderChange::Stopped { signal: SIGTSTP, terminal: Foreground::Job });
-    assert_eq!(supervisor.on(stopped, NOW), suspends(SIGTSTP));
+    assert_eq!(supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW), suspends(SIGTSTP));
     assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
     assert_eq!(supervisor.on(died, NOW), [Effect::Reap], "the group has got it");
     for by in [None, Some(SIGINT), Some(SIGHUP)] {
@@ -103,10 +115,8 @@ fn a_second_signal_within_the_grace_kills_immediately() {
 
 #[test]
 fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
-    let stopped = |signal, terminal| {
-        Supervisor::default().on(JobInput::Leader(LeaderChange::Stopped { signal, terminal }), NOW)
-    };
-    assert_eq!(stopped(SIGTTIN, Foreground::Zklock), [Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)]);
+    let stopped = |signal, terminal| Supervisor::default().on(leader_stopped(signal, terminal), NOW);
+    assert_eq!(stopped(SIGTTIN, Foreground::Zklock), GIVES);
     assert_eq!(stopped(SIGTTIN, Foreground::Other), suspends(SIGTTIN));
     assert_eq!(stopped(SIGTSTP, Foreground::Job), suspends(SIGTSTP));
     assert_eq!(stopped(SIGSTOP, Foreground::Job), suspends(SIGTSTP));
@@ -114,29 +124,126 @@ fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
 }
 
 #[test]
+fn a_group_that_asks_gets_the_terminal_whatever_its_leader_does() {
+    let stopped =
+        |signal, terminal| Supervisor::default().on(JobInput::GroupStopped(stop(signal, terminal)), NOW);
+    for signal in [SIGTTIN, SIGTTOU] {
+        assert_eq!(stopped(signal, Foreground::Zklock), GIVES);
+        assert_eq!(stopped(signal, Foreground::Other), suspends(signal));
+        assert_eq!(stopped(signal, Foreground::Job), [], "it has the terminal already");
+    }
+    for terminal in [Foreground::Job, Foreground::Zklock, Foreground::Other] {
+        for signal in [SIGTSTP, SIGSTOP] {
+            assert_eq!(stopped(signal, terminal), [], "a shell wouldn't see a stopped job");
+        }
+    }
+    // Leader and group are seen to stop in either order.
+    let inputs = [
+        leader_stopped(SIGTTIN, Foreground::Other),
+        JobInput::GroupStopped(stop(SIGTTIN, Foreground::Other)),
+    ];
+    for [first, second] in [inputs, [inputs[1], inputs[0]]] {
+        let mut supervisor = Supervisor::default();
+        assert_eq!(supervisor.on(first, NOW), suspends(SIGTTIN));
+        supervisor.on(second, NOW);
+        assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+        assert!(!supervisor.is_stopped());
+    }
+}
+
+#[test]
+fn a_stop_that_the_kernel_would_discard_is_undone_each_time() {
+    let mut supervisor = Supervisor::default();
+    for _ in 0..2 {
+        for signal in [SIGTTIN, SIGTTOU, SIGTSTP] {
+            for terminal in [Foreground::Job, Foreground::Zklock, Foreground::Other] {
+                let stop = Stop { orphaned: true, ..stop(signal, terminal) };
+                let gives = signal != SIGTSTP && terminal == Foreground::Zklock;
+                let expected = if gives { GIVES } else { UNDONE };
+                assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW), expected);
+                assert_eq!(supervisor.on(JobInput::GroupStopped(stop), NOW), expected);
+                assert!(!supervisor.is_stopped());
+            }
+        }
+    }
+    let stop = Stop { orphaned: true, ..stop(SIGSTOP, Foreground::Job) };
+    assert_eq!(supervisor.on(JobInput::GroupStopped(stop), NOW), []);
+    assert_eq!(
+        supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW),
+        [],
+        "STOP is never discarded"
+    );
+    assert!(supervisor.is_stopped());
+}
+
+#[test]
+fn late_stops_are_undone_for_a_while_if_the_kernel_does_not() {
+    let stopped = |terminal| {
+        let mut supervisor = Supervisor::default();
+        let stop = Stop { orphaned: true, ..stop(SIGTSTP, terminal) };
+        supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW);
+        supervisor
+    };
+    assert_eq!(stopped(Foreground::Other).looks_at(), None, "the kernel does");
+    let mut supervisor = stopped(Foreground::Job);
+    let mut looks = vec![];
+    while let Some(at) = supervisor.looks_at() {
+        assert_eq!(supervisor.on(JobInput::Tick, NOW), [], "not yet");
+        assert_eq!(supervisor.on(JobInput::Tick, at), [Effect::ContinueStopped { all: false }]);
+        looks.push(at.since(NOW).as_millis());
+    }
+    assert_eq!(looks, [100, 300, 700, 1_500, 3_100, 6_300]);
+    assert_eq!(supervisor.on(JobInput::Tick, LATE), []);
+}
+
+#[test]
+fn signals_that_end_a_job_reach_its_stopped_processes_too() {
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        let effects = Supervisor::default().on(JobInput::Signalled(signal), NOW);
+        assert_eq!(effects, [Effect::SignalGroup(signal), ENDS]);
+    }
+    for signal in [SIGCONT, SIGTSTP, SIGUSR1] {
+        let effects = Supervisor::default().on(JobInput::Signalled(signal), NOW);
+        assert_eq!(effects, [Effect::SignalGroup(signal)]);
+    }
+}
+
+#[test]
+fn a_leader_that_was_stopped_alone_is_a_stopped_job_until_it_goes_on() {
+    let mut supervisor = Supervisor::default();
+    supervisor.on(leader_stopped(SIGSTOP, Foreground::Other), NOW);
+    assert!(supervisor.is_stopped());
+    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW), []);
+    assert!(!supervisor.is_stopped());
+    // zklock is stopped as well, and only what continues it counts.
+    supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
+    supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW);
+    supervisor.on(leader_stopped(SIGSTOP, Foreground::Zklock), NOW);
+    supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW);
+    assert!(supervisor.is_stopped());
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+    assert!(!supervisor.is_stopped());
+}
+
+#[test]
 fn a_suspended_job_is_continued_once() {
     let mut supervisor = Supervisor::default();
-    supervisor
-        .on(JobInput::Leader(LeaderChange::Stopped { signal: SIGTSTP, terminal: Foreground::Job }), NOW);
+    supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
     assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
     assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::SignalGroup(SIGCONT)]);
 }
 
 #[test]
 fn a_job_that_no_process_could_continue_is_resumed_immediately() {
-    let stopped = |signal| {
+    for signal in [SIGTSTP, SIGTTIN, SIGTTOU] {
         let mut supervisor = Supervisor::default();
-        supervisor.on(JobInput::Leader(LeaderChange::Stopped { signal, terminal: Foreground::Other }), NOW);
-        assert!(supervisor.is_suspended());
-        supervisor
-    };
-    assert_eq!(stopped(SIGTSTP).on(JobInput::NotStopped, NOW), [Effect::Resume]);
-    let mut reader = stopped(SIGTTIN);
-    let hang_up = [Effect::SignalGroup(SIGHUP), Effect::Resume];
-    assert_eq!(reader.on(JobInput::NotStopped, NOW), hang_up, "as the kernel does");
-    reader.on(JobInput::Leader(LeaderChange::Stopped { signal: SIGTTIN, terminal: Foreground::Other }), NOW);
-    assert_eq!(reader.on(JobInput::NotStopped, NOW), [], "a second time the job stays stopped");
-    assert_eq!(reader.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+        for _ in 0..2 {
+            supervisor.on(leader_stopped(signal, Foreground::Other), NOW);
+            assert!(supervisor.is_stopped());
+            assert_eq!(supervisor.on(JobInput::NotStopped, NOW), [Effect::LeaveSession, Effect::Resume]);
+            assert!(!supervisor.is_stopped());
+        }
+    }
     assert_eq!(Supervisor::default().on(JobInput::NotStopped, NOW), []);
 }
 
@@ -162,10 +269,13 @@ fn a_stop_that_has_begun_may_only_become_shorter() {
 
 fn input() -> impl Strategy<Value = JobInput> {
     let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Zklock), Just(Foreground::Other)];
+    let stops = (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal, any::<bool>());
+    let stops = stops.prop_map(|(signal, terminal, orphaned)| Stop { signal, terminal, orphaned });
     prop_oneof![
         prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(JobInput::Signalled),
-        (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal)
-            .prop_map(|(signal, terminal)| JobInput::Leader(LeaderChange::Stopped { signal, terminal })),
+        stops.clone().prop_map(|stop| JobInput::Leader(LeaderChange::Stopped(stop))),
+        stops.prop_map(JobInput::GroupStopped),
+        Just(JobInput::Leader(LeaderChange::Continued)),
         Just(JobInput::NotStopped),
         prop::sample::select(vec![None, Some(SIGTERM), Some(SIGKILL)])
             .prop_map(|by| JobInput::Leader(LeaderChange::Died { by })),

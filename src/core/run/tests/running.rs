@@ -6,7 +6,7 @@ use crate::core::protocol::{
     Asker, ConnectFailure, LockIndex, Node, ReadNode, Reply, RequestError, SessionChange,
 };
 use crate::core::queue::record::Record;
-use crate::core::run::{Foreground, Input, KillRound, LeaderChange, Plan};
+use crate::core::run::{Foreground, Input, KillRound, LeaderChange, Plan, Stop};
 use crate::core::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP, SIGTTIN};
 
 const TRANSCRIPTS: &str = "running";
@@ -26,13 +26,11 @@ fn a_lost_lease_stops_the_command_in_time() {
         .pass(3.0)
         .session(SessionChange::Disconnected)
         .session(SessionChange::StillAway(ConnectFailure::Refused));
-    script
-        .pass(9.9)
-        .tick()
-        .pass(10.0)
-        .tick()
-        .on(Input::Child)
-        .on(Input::Children { leader: None, none_left: false });
+    script.pass(9.9).tick().pass(10.0).tick().on(Input::Child).on(Input::Children {
+        leader: None,
+        group: None,
+        none_left: false,
+    });
     script.pass(12.0).tick();
     let round = |gone, left: &[&str]| {
         let left = left.iter().map(|&left| left.to_owned()).collect();
@@ -40,7 +38,7 @@ fn a_lost_lease_stops_the_command_in_time() {
     };
     script.on(round(false, &["sh:9 (stuck)"])).tick().on(round(true, &[]));
     script
-        .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left: true })
+        .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), group: None, none_left: true })
         .on(Input::Reaped(Some(Exit::Code(7))));
     script.pass(17.1).tick().is(TRANSCRIPTS, "lease_over");
 }
@@ -182,9 +180,11 @@ fn a_command_is_reaped_once_all_its_processes_are_gone() {
     let mut script = Script::of(plan());
     script.running().pass(3.0).session(SessionChange::Lost(RequestError::Expired)).on(Input::Child);
     let leader_died =
-        |none_left| Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left };
-    script.on(leader_died(false)).on(Input::Children { leader: None, none_left: false });
-    script.on(Input::Children { leader: None, none_left: true }).is(TRANSCRIPTS, "reaped_when_none_is_left");
+        |none_left| Input::Children { leader: Some(LeaderChange::Died { by: None }), group: None, none_left };
+    script.on(leader_died(false)).on(Input::Children { leader: None, group: None, none_left: false });
+    script
+        .on(Input::Children { leader: None, group: None, none_left: true })
+        .is(TRANSCRIPTS, "reaped_when_none_is_left");
 }
 
 #[test]
@@ -222,9 +222,9 @@ fn a_command_may_go_on_without_its_lock() {
 /// The command's first process is killed by another process, and is reaped once nothing of the command is left.
 fn killed_by_another(script: &mut Script, then: impl FnOnce(&mut Script)) -> &mut Script {
     let died = LeaderChange::Died { by: Some(SIGKILL) };
-    script.on(Input::Child).on(Input::Children { leader: Some(died), none_left: false }).tick();
+    script.on(Input::Child).on(Input::Children { leader: Some(died), group: None, none_left: false }).tick();
     then(script);
-    script.all_killed().on(Input::Children { leader: None, none_left: true });
+    script.all_killed().on(Input::Children { leader: None, group: None, none_left: true });
     script.on(Input::Reaped(Some(Exit::Signal(SIGKILL))))
 }
 
@@ -271,7 +271,8 @@ fn the_death_of_the_monitor_hides_no_loss() {
 fn a_command_that_stops_keeps_its_lock() {
     let mut script = Script::of(plan());
     let stopped = |signal, terminal| Input::Children {
-        leader: Some(LeaderChange::Stopped { signal, terminal }),
+        leader: Some(LeaderChange::Stopped(Stop { signal, terminal, orphaned: false })),
+        group: None,
         none_left: false,
     };
     script.running().pass(0.3).signal(SIGTSTP).on(stopped(SIGTSTP, Foreground::Job)).pass(1.0).tick();

@@ -291,7 +291,11 @@ impl Script {
     /// The command's first process is dead, and is reaped.
     pub(super) fn reaped(&mut self, exit: crate::core::exit::Exit) -> &mut Self {
         self.on(Input::Child)
-            .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left: true })
+            .on(Input::Children {
+                leader: Some(LeaderChange::Died { by: None }),
+                group: None,
+                none_left: true,
+            })
             .on(Input::Reaped(Some(exit)))
     }
 

@@ -1,0 +1,99 @@
+//! In a script, the command gets the terminal when one of its processes needs it, whichever that is.
+
+use super::{CTRL_C, assert_foreground};
+use crate::support::{Case, DEADLINE, Shell, has_namespaces, unshare};
+use std::fs;
+
+const READ: &str = "bash -c 'read -r x; echo \"<$x>\"'";
+
+/// Types a line that runs this script, which calls zklock.
+#[track_caller]
+fn enter_script(shell: &mut Shell, case: &Case, text: &str) {
+    let file = case.dir().join("script.sh");
+    fs::write(&file, text).expect("a script");
+    shell.enter(&format!("bash {}", file.display()), DEADLINE);
+}
+
+/// Runs the script and types a line, which its command reads.
+#[track_caller]
+fn assert_reads(shell: &mut Shell, case: &Case, text: &str) {
+    enter_script(shell, case, text);
+    shell.terminal().send(b"typed\n");
+    shell.terminal().expect("<typed>\r\n", DEADLINE);
+    assert_eq!(shell.prompt(DEADLINE), "", "{text}");
+    assert_eq!(shell.code(DEADLINE), 0, "{text}");
+    assert_foreground(shell);
+}
+
+#[test]
+fn a_process_gets_the_terminal_although_its_leader_does_not_stop() {
+    let case = Case::new("leader-goes-on");
+    let mut shell = case.shell();
+    let default = "env --default-signal=TTIN,TTOU";
+    for command in [
+        format!("timeout --foreground 60 {READ}"),
+        format!("bash -c 'trap \"\" TTIN TTOU; {default} \"$@\"; exit $?' - {READ}"),
+        format!("bash -c 'trap : TTIN TTOU; \"$@\"; exit $?' - {READ}"),
+        format!("timeout --foreground 60 timeout --foreground 60 {READ}"),
+        format!(
+            "timeout --foreground 60 sh -c 'true; sh -c \"$1\"' - \"{}\"",
+            "read -r x; echo \\\"<\\$x>\\\""
+        ),
+    ] {
+        assert_reads(&mut shell, &case, &format!("$zklock {} -- {command}; exit $?", case.path()));
+    }
+}
+
+/// Here the kernel sends TTOU.
+#[test]
+fn a_process_may_set_the_terminal_although_its_leader_does_not_stop() {
+    let case = Case::new("leader-sets");
+    let mut shell = case.shell();
+    let line = format!("$zklock {} -- timeout --foreground 60 stty sane; echo ended $?", case.path());
+    enter_script(&mut shell, &case, &line);
+    shell.terminal().expect("ended 0\r\n", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_foreground(&mut shell);
+}
+
+/// The kernel lets it fail instead of stopping it.
+#[test]
+fn a_command_that_can_not_ask_has_the_terminal_from_the_start() {
+    let case = Case::new("can-not-ask");
+    let mut shell = case.shell();
+    for how in ["--ignore-signal=TTIN,TTOU", "--block-signal=TTIN,TTOU", "--block-signal=TTIN"] {
+        let zklock = format!("env {how} $zklock {} --", case.path());
+        assert_reads(&mut shell, &case, &format!("{zklock} {READ}; exit $?"));
+        assert_reads(&mut shell, &case, &format!("{zklock} timeout --foreground 60 {READ}; exit $?"));
+    }
+}
+
+#[test]
+fn the_terminal_of_stdin_is_given_where_there_is_no_dev_tty() {
+    let script = "mount -t tmpfs none /dev";
+    if !has_namespaces("--mount", script) {
+        return;
+    }
+    let case = Case::new("no-dev-tty");
+    let mut shell = case.shell();
+    let unshare = unshare("--mount");
+    for command in [READ.to_owned(), format!("timeout --foreground 60 {READ}")] {
+        let command = command.replace('\'', "'\\''");
+        let zklock = format!("{script} && exec $zklock {} -- {command}", case.path());
+        assert_reads(&mut shell, &case, &format!("{unshare} sh -c '{zklock}'; exit $?"));
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_script_whose_command_s_second_process_reads() {
+    let case = Case::new("second-reads");
+    let mut shell = case.shell();
+    let command = "timeout --foreground 60 bash -c 'read -r x; echo up; read -r x'";
+    enter_script(&mut shell, &case, &format!("$zklock {} -- {command}; echo not reached", case.path()));
+    shell.terminal().send(b"go\n");
+    shell.terminal().expect("up\r\n", DEADLINE);
+    shell.terminal().send(CTRL_C);
+    assert!(!shell.prompt(DEADLINE).contains("reached"));
+    assert_eq!(shell.code(DEADLINE), 130);
+    assert_foreground(&mut shell);
+}
