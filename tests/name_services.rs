@@ -4,7 +4,9 @@
 use crate::support::{
     Authority, Case, DEADLINE, Keys, Server, Zklock, end, has_namespaces, name_service, shared, unshare,
 };
+use nix::sys::signal::Signal;
 use std::fs;
+use std::time::Duration;
 
 /// A host name that is only in zklock's own `/etc/hosts`.
 const IN_FILE: &str = "file.zklock.test";
@@ -50,6 +52,34 @@ fn names_that_only_a_service_of_the_host_knows_are_found() {
     let services = "passwd: sss zklock files systemd\n\
          hosts: files mdns4_minimal zklock resolve [!UNAVAIL=return] dns myhostname\n";
     assert_eq!(recorded_user(IN_MODULE, services), "module-user");
+}
+
+/// Without an answer, the user's number is recorded.
+#[test]
+fn a_service_that_does_not_say_who_the_user_is_delays_nothing() {
+    if !has_namespaces("--mount", BIND) {
+        return;
+    }
+    let case = Case::new("users-hang");
+    let start = |options: &[&str], command: &str| {
+        let zklock = case.lock(&[&["-v"], options].concat(), ["sh", "-c", command]);
+        let services = "passwd: zklock files\nhosts: files dns\n";
+        with_services(&case, zklock, services).env("NSS_ZKLOCK_HANGS", "1").spawn()
+    };
+    let holder = start(&[], "echo holding; exec sleep 60");
+    holder.wait_for_stdout("holding", DEADLINE);
+    let node = format!("{}/{}", case.path(), case.contenders()[0]);
+    assert!(case.observer().data(&node).expect("a record").contains(r#""user":"0""#));
+    for options in [["-n", "-q"], ["-w", "1"]] {
+        let output = start(&options, "echo must not run").wait(Duration::from_secs(4));
+        assert_eq!(output.assert_code(124).stdout, "");
+    }
+    let waiter = start(&[], "echo must not run");
+    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.signal(Signal::SIGINT);
+    let output = waiter.wait(DEADLINE);
+    output.assert_signal(Signal::SIGINT).assert_stderr("left the queue");
+    end(holder);
 }
 
 #[test]

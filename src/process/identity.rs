@@ -2,12 +2,18 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
-use nix::unistd::Pid;
+use nix::unistd::{Pid, Uid, User};
 
 use super::{proc_file, proc_stat};
 use crate::core::queue::name::Mode;
 use crate::core::queue::record::{Process, Record};
+
+/// The longest wait for the name of the user. The worker does nothing else meanwhile.
+const LONGEST_LOOK_UP: Duration = Duration::from_millis(500);
 
 /// The name of this host, as recorded in lock nodes.
 pub fn host() -> String {
@@ -16,9 +22,8 @@ pub fn host() -> String {
 
 /// The record of the zklock with this `pid` on this host, which is about to contend in `mode` for `program`.
 pub fn record(pid: Pid, program: &Path, label: Option<String>, mode: Mode) -> Record {
-    let uid = nix::unistd::Uid::current();
-    let user =
-        nix::unistd::User::from_uid(uid).ok().flatten().map_or_else(|| uid.to_string(), |user| user.name);
+    let uid = Uid::current();
+    let user = user_name(uid).unwrap_or_else(|| uid.to_string());
     let program = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     Record {
         version: 1,
@@ -35,6 +40,15 @@ pub fn record(pid: Pid, program: &Path, label: Option<String>, mode: Mode) -> Re
         process: process(pid).map(Box::new),
         revoked_by: None,
     }
+}
+
+/// The name of the user with this number. `None` if there is none, or no answer in time.
+fn user_name(uid: Uid) -> Option<String> {
+    let (sender, receiver) = mpsc::channel();
+    // In a thread that isn't joined, because a name service can hang, and zklock must not.
+    let look_up = move || sender.send(User::from_uid(uid).ok().flatten().map(|user| user.name));
+    thread::Builder::new().name("user name".to_owned()).spawn(look_up).ok()?;
+    receiver.recv_timeout(LONGEST_LOOK_UP).ok()?
 }
 
 /// The identity of the process with this pid, different from that of every other process. `None` if `/proc` doesn't
