@@ -145,8 +145,8 @@ macro_rules! expect {
 }
 
 impl<'a> BlockingSession<'a> {
-    /// Starts connecting. Requests can be made immediately; they wait for the session, for which the settings have
-    /// their own deadline.
+    /// Starts connecting, for which the settings have their own deadline. [`connect`](Self::connect) waits for the
+    /// session; requests can be made only then.
     pub fn open(settings: Settings, limit: Limit) -> io::Result<Self> {
         let (sender, messages) = mpsc::channel();
         let within = match limit {
@@ -337,8 +337,9 @@ impl<'a> BlockingSession<'a> {
     }
 
     /// Sends requests that the core has made, all in flight together, in an existing session. The answers are in the order of the
-    /// requests. A request whose answer was lost is retried, except for a delete or a write, which may have been carried
-    /// out: the node may be another client's by then, or have changed.
+    /// requests. A request whose answer was lost is retried, except for those that may have been carried out and would
+    /// then do something else the second time: a create would make a second node, and a delete or a write could meet
+    /// another client's node.
     pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
         self.check_connection()?;
         let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
@@ -354,7 +355,7 @@ impl<'a> BlockingSession<'a> {
                 SessionMessage::Reply(Asker::Question(QuestionIndex(number)), reply) => {
                     if reply.failure() == Some(&RequestError::ConnectionLost)
                         && let Some(request) = requests.get(number)
-                        && !changes_a_node(request)
+                        && !counts_each_time(request)
                     {
                         self.session.ask(question(number), request.clone());
                         continue;
@@ -494,15 +495,30 @@ impl<'a> BlockingSession<'a> {
     }
 }
 
-fn changes_a_node(request: &Request) -> bool {
-    matches!(
-        request,
+impl Drop for BlockingSession<'_> {
+    /// Closes the session on every other way out too: it holds no lock that protects a process.
+    fn drop(&mut self) {
+        self.session.release(vec![]);
+    }
+}
+
+/// Whether the caller must know that an answer was lost.
+fn counts_each_time(request: &Request) -> bool {
+    match request {
         Request::Create { .. }
-            | Request::MakeParents(_)
-            | Request::Delete(_)
-            | Request::DeleteUnchanged(..)
-            | Request::Write(..)
-    )
+        | Request::MakeParents(_)
+        | Request::Delete(_)
+        | Request::DeleteUnchanged(..)
+        | Request::Write(..)
+        | Request::RecordSuccess { .. } => true,
+        Request::CreatePersistent(_)
+        | Request::List(_)
+        | Request::CatchUpAndList(_)
+        | Request::Watch(_)
+        | Request::WatchBelow(_)
+        | Request::Get(_)
+        | Request::Confirm(_) => false,
+    }
 }
 
 fn question(number: usize) -> Asker {

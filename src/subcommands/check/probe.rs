@@ -6,10 +6,9 @@ use uuid::Uuid;
 
 use super::facts::{Facts, Probe};
 use super::gather::host_time;
-use crate::core::protocol::Created;
 use crate::core::queue::contender::ContentionError;
 use crate::core::queue::name::sequence;
-use crate::ensemble::{Answer, BlockingError, BlockingSession, RequestError, ServerTime};
+use crate::ensemble::{Answer, BlockingError, BlockingSession, Created, RequestError, ServerTime};
 use crate::process::clock;
 
 /// How many quorum writes are timed.
@@ -80,8 +79,26 @@ fn ahead(at: ServerTime, before: ServerTime, after: ServerTime) -> i64 {
 fn create(session: &mut BlockingSession<'_>, parent: &str) -> Result<Answer<Created>, BlockingError> {
     try_some_times("create its lock node", || {
         let prefix = format!("{PREFIX}{}-", Uuid::new_v4());
-        session.create(parent.into(), prefix, DATA.to_vec())
+        let answer = session.create(parent.into(), prefix.clone(), DATA.to_vec())?;
+        if !matches!(answer, Err(RequestError::ConnectionLost)) {
+            return Ok(answer);
+        }
+        // It may exist, and a second one would stay until the session ends.
+        Ok(find(session, parent, &prefix)?.unwrap_or(answer))
     })
+}
+
+/// The probe node whose name begins with this, if there is one.
+fn find(
+    session: &mut BlockingSession<'_>,
+    parent: &str,
+    prefix: &str,
+) -> Result<Option<Answer<Created>>, BlockingError> {
+    let children = session.list(parent.into())?.unwrap_or_default();
+    let Some(name) = children.into_iter().find(|name| name.starts_with(prefix)) else { return Ok(None) };
+    let node = session.get(format!("{parent}/{name}").into())?;
+    let node = node.and_then(|node| node.into_seen().ok_or(RequestError::Hidden));
+    Ok(Some(node.map(|node| Created { name, czxid: node.czxid, created: node.created })))
 }
 
 /// Creates a node as a contender creates a missing lock path, with a node in it, and deletes both. If that is denied, the
