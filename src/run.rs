@@ -1,8 +1,9 @@
 //! Runs the command under its locks, in two processes: a worker, and a monitor that watches it.
 
 use std::env;
+use std::panic::{self, AssertUnwindSafe};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use super::job::spawn::Launch;
 use super::job::{become_command, fit};
@@ -30,12 +31,17 @@ fn under_lock(mut plan: Plan, job: &Job, connection: &Connection) -> Result<Exit
     // All files are read before there are two processes that could wait for a disk.
     let settings = Settings::new(connection, plan.connect_by())?;
     plan.has_credentials = !settings.security.credentials.is_empty();
+    // The usual hook would wait for a stderr that isn't read, in either process.
+    panic::set_hook(Box::new(|panic| log::error!("a bug in zklock: {panic}")));
     match link::split().context("can't start a second process to watch over the command")? {
         Side::Worker(worker) => worker::work(worker, plan, job, &settings),
         Side::Monitor(monitor) => {
             output::mute();
             let inherited = monitor.inherited;
-            let outcome = monitor::watch(monitor, job.invocation.first_lock(), &settings);
+            // The worker ends the command and releases when the monitor is gone, whatever the reason.
+            let watch = || monitor::watch(monitor, job.invocation.first_lock(), &settings);
+            let outcome = panic::catch_unwind(AssertUnwindSafe(watch))
+                .unwrap_or_else(|_| Err(anyhow!("the monitor process failed; this is a bug in zklock")));
             output::queue_output();
             match outcome? {
                 Outcome::Exit(exit) => Ok(exit),

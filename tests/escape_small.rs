@@ -29,6 +29,11 @@ fn when_the_worker_is_killed() {
 }
 
 #[test]
+fn when_the_worker_s_loop_fails() {
+    assert_no_process_escapes(Fault::FailWorker);
+}
+
+#[test]
 fn when_both_are_killed_except_what_has_left_the_process_group() {
     assert_no_process_escapes(Fault::KillBoth);
 }

@@ -84,6 +84,8 @@ pub enum Mistake {
     LeavesItsPlace,
     /// A forced stop sends TERM and never KILL.
     NoKill,
+    /// A session that is dropped releases its lock: when the worker's loop fails, that is before the command is dead.
+    ReleasedByDrop,
     /// The lock is released when the command's first process is dead, even if descendants are left.
     LeaderIsAll,
     /// A stopped waiter takes the lock when it becomes first in the queue.

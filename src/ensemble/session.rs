@@ -26,12 +26,16 @@ use super::{
     Asker, NodePath, Reply, Request, RequestError, SessionChange, SessionKey, Settings, diagnose, write,
 };
 use crate::core::connecting::{ConnectSpeed, ReconnectPause, longest_reconnection};
+use crate::core::planted::{Mistake, planted};
 use crate::process::{clock, sys};
 
 /// The name of a session's thread.
 const THREAD: &str = "session";
 
 /// A session with the ensemble, or the attempt to establish one.
+///
+/// Only [`release`](Self::release) closes it. A session that is dropped, on whatever way out, is left to its timeout:
+/// its lock may protect a process that is still alive.
 #[derive(Debug)]
 pub struct Session {
     commands: UnboundedSender<Command>,
@@ -87,6 +91,13 @@ pub trait EventSink: Send + 'static {
 
     /// A reply to a request of this asker, or a watch of this asker that fired.
     fn reply(&self, session: SessionKey, asker: Asker, reply: Reply);
+
+    /// Asked again and again in the session's thread: whether to keep the session, and for how long until it is asked
+    /// again. `None`: the receiver hangs, so the session is left to its timeout, which the servers granted as `timeout`.
+    fn keeps(&self, timeout: Duration) -> Option<Duration> {
+        let _ = timeout;
+        Some(Duration::MAX)
+    }
 }
 
 /// Passes on the events of one session.
@@ -182,19 +193,34 @@ async fn run_session(
         Reconnection { session, timeout, speed, pause, dialer, rotation: rotation.as_ref(), library, sink };
     reconnection.set_connected(true);
     let acl = to_library(&settings.security.acl);
-    loop {
-        library.ends_with_the_connection_of(&client);
-        let mut watches = Watches::default();
-        match serve(&client, &acl, &mut inbox, &mut watches, library, sink).await {
-            // The watches are kept until the end: dropping one that is set would cost a request.
-            Served::Release(nodes) => return reconnection.release(client, &nodes).await,
-            Served::ConnectionLost => match reconnection.reconnect().await {
-                Ok(another) => client = another,
-                Err(failure) => return sink.session(SessionChange::Lost(failure)),
-            },
-            Served::SessionEnded(failure) => return sink.session(SessionChange::Lost(failure)),
+    let serving = async {
+        loop {
+            library.ends_with_the_connection_of(&client);
+            let mut watches = Watches::default();
+            match serve(&client, &acl, &mut inbox, &mut watches, library, sink).await {
+                // The watches are kept until the end: dropping one that is set would cost a request.
+                Served::Release(nodes) => return reconnection.release(client, &nodes).await,
+                // The library closes the session of a client that is dropped, unless its task has ended.
+                Served::Dropped => return library.end().await,
+                Served::ConnectionLost => match reconnection.reconnect().await {
+                    Ok(another) => client = another,
+                    Err(failure) => return sink.session(SessionChange::Lost(failure)),
+                },
+                Served::SessionEnded(failure) => return sink.session(SessionChange::Lost(failure)),
+            }
+            sink.session(SessionChange::Reconnected);
         }
-        sink.session(SessionChange::Reconnected);
+    };
+    if let Either::Right(_) = select(pin!(serving), pin!(receiver_hangs(sink, timeout))).await {
+        library.end().await;
+        sink.session(SessionChange::Lost(RequestError::GivenUp));
+    }
+}
+
+/// Waits until the receiver of the events hangs.
+async fn receiver_hangs(sink: &SessionSink, timeout: Duration) {
+    while let Some(span) = sink.sink.keeps(timeout) {
+        Timer::after(span).await;
     }
 }
 
@@ -304,7 +330,7 @@ async fn connect_unless_released(
             Either::Right((servers, _)) => Err(SessionChange::Unreachable(servers)),
         }
     };
-    // The only possible command before there is a session is to give up.
+    // The only possible command before there is a session is to give up; or the session is dropped.
     match select(pin!(attempt), inbox.next()).await {
         Either::Left((Ok(granted), _)) => Some(granted),
         Either::Left((Err(failure), _)) => {
@@ -322,6 +348,8 @@ async fn connect_unless_released(
 enum Served {
     /// zklock was told to delete these nodes and to close the session.
     Release(Vec<NodePath>),
+    /// zklock has dropped the session without releasing it.
+    Dropped,
     /// The connection was lost, which was reported. Every request that was made is answered.
     ConnectionLost,
     /// The session has ended.
@@ -371,7 +399,8 @@ async fn serve(
                     requests.push(Box::pin(async move { (asker, answer.await) }));
                 }
                 Some(Command::Release(nodes)) => return Served::Release(nodes),
-                None => return Served::Release(Vec::new()),
+                None if planted(Mistake::ReleasedByDrop) => return Served::Release(Vec::new()),
+                None => return Served::Dropped,
             },
         }
     }

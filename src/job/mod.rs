@@ -279,6 +279,14 @@ impl Job {
         Ok(())
     }
 
+    /// Ends every process of the command, unless it is reaped: what it has left behind then isn't zklock's to end. For a
+    /// zklock that can't go on.
+    pub fn end(&self) {
+        if self.status.is_none() {
+            descendants::end_all(&self.children, &[]);
+        }
+    }
+
     /// How the command ended, once it is reaped.
     pub fn exit(&self) -> Option<Exit> {
         let status = self.status?;

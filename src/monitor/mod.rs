@@ -27,7 +27,7 @@ use crate::core::path::LockPath;
 use crate::core::signal::ends_waiting;
 use crate::core::time::BootTime;
 use crate::ensemble::Settings;
-use crate::job::descendants::{Children, Observed, Sweep};
+use crate::job::descendants::{Children, Observed, Sweep, end_all};
 use crate::job::reap_all_but;
 use crate::link::MonitorSide;
 use crate::process::alarm::Alarm;
@@ -47,13 +47,19 @@ const LOCK_MEMORY_AFTER: Duration = Duration::from_millis(250);
 /// # Errors
 /// If the monitor can't be set up. The worker is killed then.
 pub fn watch(monitor: MonitorSide, path: &LockPath, settings: &Settings) -> Result<Outcome> {
-    let worker = monitor.worker;
+    let (worker, page) = (monitor.worker, monitor.page);
     match MonitorLoop::begin(monitor, settings) {
         Ok(monitor) => Ok(monitor.run(path, settings)),
-        // The worker must not run without a monitor.
+        // The worker must not run without a monitor, nor a command that it has started already.
         Err(error) => {
+            let children = Children::of_this_process();
+            let mut unrelated = children.list().unwrap_or_default();
+            unrelated.retain(|&child| child != worker);
             let _ = kill(worker, Signal::SIGKILL);
             let _ = sys::reap(worker);
+            if page.stage() == Stage::Running {
+                end_all(&children, &unrelated);
+            }
             Err(error.context("can't watch over the worker process"))
         }
     }

@@ -20,6 +20,7 @@ use crate::output;
 use crate::plan;
 use crate::process::{clock, identity, sys};
 use crate::worker::inbox::Emitter;
+use crate::worker::loop_watch::{SignsOfLife, WatchedLoop};
 
 /// The result of an effect.
 #[derive(Debug)]
@@ -40,6 +41,7 @@ pub(super) struct Executor<'a> {
     mode: Mode,
     settings: &'a Settings,
     events: Emitter,
+    signs: &'a SignsOfLife,
     session: Option<Session>,
     side_sessions: SideSessions,
     /// The command, until it is started.
@@ -59,6 +61,7 @@ impl<'a> Executor<'a> {
         mode: Mode,
         settings: &'a Settings,
         events: Emitter,
+        signs: &'a SignsOfLife,
     ) -> Self {
         let side_sessions = SideSessions::new(settings.clone(), events.clone());
         Self {
@@ -67,6 +70,7 @@ impl<'a> Executor<'a> {
             mode,
             settings,
             events,
+            signs,
             session: None,
             side_sessions,
             prepared: None,
@@ -81,13 +85,26 @@ impl<'a> Executor<'a> {
         self.session.is_some() || self.job.is_some()
     }
 
+    /// Whether the command may be running.
+    pub(super) fn runs_command(&self) -> bool {
+        self.job.as_ref().is_some_and(|job| job.exit().is_none())
+    }
+
+    /// Ends every process of a running command.
+    pub(super) fn end_command(&self) {
+        self.job.iter().for_each(Job::end);
+    }
+
     /// Carries out an effect. After an error zklock can no longer control the command.
     pub(super) fn carry_out(&mut self, effect: Effect) -> Result<Done> {
         match effect {
             Effect::Connect { key, deadline } => {
                 self.own.clear();
                 let settings = Settings { deadline, ..self.settings.clone() };
-                let session = Session::open(key, settings, self.events.clone());
+                let (page, monitor) = (self.worker.page(), self.worker.monitor);
+                let path = self.plan.invocation.first_lock().clone();
+                let sink = WatchedLoop::new(self.events.clone(), self.signs, page, monitor, path);
+                let session = Session::open(key, settings, sink);
                 self.session = Some(session.context("can't start the session")?);
             }
             // The session is connecting meanwhile, and there is no node yet.
@@ -194,7 +211,7 @@ impl<'a> Executor<'a> {
                 return Ok(Done::Answer(Input::KillRound(round)));
             }
             Effect::Reap => {
-                job.reap().context("zklock can't control the command any more")?;
+                job.reap().context("can't reap the command")?;
                 return Ok(Done::Answer(Input::Reaped(job.exit())));
             }
             _ => {}

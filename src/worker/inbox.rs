@@ -11,12 +11,11 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use crate::core::pair::Order;
-use crate::core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use crate::core::run::Input;
 use crate::core::time::BootTime;
-use crate::ensemble::EventSink;
 use crate::link::{Orders, Received};
 use crate::process::alarm::Alarm;
+use crate::worker::loop_watch::SignsOfLife;
 
 /// The reading end of the channel.
 #[derive(Debug)]
@@ -24,6 +23,7 @@ pub(super) struct Events {
     queue: Receiver<Input>,
     sender: Sender<Input>,
     bell: Arc<EventFd>,
+    signs: SignsOfLife,
     alarm: Alarm,
     /// The worker's other sources of events, once [`listen`](Self::listen) was called.
     sources: Option<Sources>,
@@ -50,26 +50,22 @@ pub(super) fn channel() -> io::Result<(Emitter, Events)> {
     let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
     let alarm = Alarm::new()?;
     let emitter = Emitter { queue: sender.clone(), bell: Arc::clone(&bell) };
-    Ok((emitter, Events { queue, sender, bell, alarm, sources: None }))
+    let signs = SignsOfLife::default();
+    Ok((emitter, Events { queue, sender, bell, signs, alarm, sources: None }))
 }
 
 impl Emitter {
     /// Adds `event` to the channel. It is silently dropped if there is no reader any more: zklock is exiting then.
     pub(super) fn emit(&self, event: Input) {
         if self.queue.send(event).is_ok() {
-            // A full counter is fine: it only has to be above zero.
-            let _ = self.bell.write(1);
+            self.wake();
         }
     }
-}
 
-impl EventSink for Emitter {
-    fn session(&self, session: SessionKey, change: SessionChange) {
-        self.emit(Input::Session(session, change));
-    }
-
-    fn reply(&self, session: SessionKey, asker: Asker, reply: Reply) {
-        self.emit(Input::Reply(session, asker, reply));
+    /// Wakes the loop.
+    pub(super) fn wake(&self) {
+        // A full counter is fine: it only has to be above zero.
+        let _ = self.bell.write(1);
     }
 }
 
@@ -82,8 +78,14 @@ impl Events {
         Ok(())
     }
 
+    /// The signs of life that the loop gives by asking for events.
+    pub(super) fn signs(&self) -> &SignsOfLife {
+        &self.signs
+    }
+
     /// The next pending event, if any.
     pub(super) fn pending(&self) -> Option<Input> {
+        self.signs.give();
         if let Some(sources) = &self.sources {
             // The queue can't be closed: its reader is this very object.
             sources.read(|event| drop(self.sender.send(event)));

@@ -2,16 +2,18 @@
 
 mod executor;
 mod inbox;
+mod loop_watch;
 mod side_sessions;
 
-use std::process;
+use std::panic::{self, AssertUnwindSafe};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
 use self::executor::{Done, Executor};
 use self::inbox::Events;
 use crate::core::exit::{self, Exit};
 use crate::core::pair::Report;
+use crate::core::planted::{Mistake, planted};
 use crate::core::run::{Driver, End, Plan, Step};
 use crate::ensemble::Settings;
 use crate::link::{WorkerSide, clean};
@@ -29,10 +31,10 @@ pub fn work(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> !
         output::erase_line();
         log::error!("{}", explain(&error));
         if error.is::<UnattendedError>() {
-            // The command may still run, and nothing may be released: without a final report the monitor ends every
-            // process that is left, and then releases.
+            // Nothing is released here: without a final report the monitor ends every process that is left, and then
+            // deletes the nodes.
             output::drain_at_the_end();
-            process::exit(exit::FAILURE.into())
+            sys::exit_at_once(exit::FAILURE)
         }
         End::Exit(Exit::Code(exit::FAILURE))
     });
@@ -59,15 +61,28 @@ fn begin(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> Resu
     }
     let (emitter, mut events) = inbox::channel().context("can't make a channel for events")?;
     events.listen(worker.orders()).context("can't listen for signals")?;
-    let mut executor = Executor::new(worker, job, plan.mode, settings, emitter);
-    run_loop(Driver::begin(plan, clock::now()), &mut executor, &events)
-        .map_err(|error| if executor.has_begun() { UnattendedError(error).into() } else { error })
+    let mut executor = Executor::new(worker, job, plan.mode, settings, emitter, events.signs());
+    let driver = Driver::begin(plan, clock::now());
+    let ended = panic::catch_unwind(AssertUnwindSafe(|| run_loop(driver, &mut executor, &events)));
+    let ended = ended.unwrap_or_else(|_| Err(anyhow!("this is a bug in zklock")));
+    ended.map_err(|error| if executor.has_begun() { unattended(error, &executor) } else { error })
 }
 
-/// Nodes are left on the servers or the command is running, and zklock can't control them any more.
+/// Ends the command, whatever failed, before anything else: the error may have to wait for stderr. The session stays,
+/// and with it the lock, until its timeout or until the monitor deletes the nodes.
+fn unattended(error: anyhow::Error, executor: &Executor<'_>) -> anyhow::Error {
+    let ran = executor.runs_command();
+    if !planted(Mistake::ReleasedByDrop) {
+        executor.end_command();
+    }
+    let what = if ran { "zklock can't control the command any more" } else { "zklock can't go on" };
+    error.context(UnattendedError(what))
+}
+
+/// The run failed after it had begun: nodes may be left on the servers.
 #[derive(Debug, thiserror::Error)]
-#[error("zklock can't control the command any more: {}", explain(.0))]
-struct UnattendedError(anyhow::Error);
+#[error("{0}")]
+struct UnattendedError(&'static str);
 
 /// Carries out the steps of the run.
 fn run_loop(mut driver: Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {

@@ -11,8 +11,7 @@ use anyhow::{Context, Result};
 use crate::core::leftover_nodes::LeftoverNodes;
 use crate::core::run::{Input, LookUp};
 use crate::ensemble::{
-    BlockingError, BlockingSession, EventSink, Limit, NodePath, RequestError, SessionChange, SessionKey,
-    Settings,
+    BlockingError, BlockingSession, Limit, NodePath, RequestError, SessionChange, SessionKey, Settings,
 };
 use crate::link::clean;
 use crate::worker::inbox::Emitter;
@@ -62,7 +61,7 @@ fn look_up(nodes: Vec<NodePath>, settings: Settings, events: Emitter) -> LookUp 
     let Ok(session) = BlockingSession::open(settings, limit) else { return LookUp::NoAnswer };
     // The run has no session of its own yet.
     let mut session = session.telling(move |servers| {
-        events.session(SessionKey::default(), SessionChange::ServersSay(servers.to_vec()));
+        events.emit(Input::Session(SessionKey::default(), SessionChange::ServersSay(servers.to_vec())));
     });
     let answers = match session.connect().and_then(|()| session.watch_all(nodes)) {
         Ok(answers) => answers,

@@ -48,7 +48,10 @@ impl ExitCheck {
         let limited = wait_limit != Wait::Unlimited;
         let short = self.session < SHORT_SESSION;
         // A worker that was stopped for long is like one without a connection. A stopped monitor costs nothing.
-        let worker_hit = was(Fault::StopWorker) || was(Fault::KillWorker) || was(Fault::DeleteNode);
+        let worker_hit = was(Fault::StopWorker)
+            || was(Fault::KillWorker)
+            || was(Fault::FailWorker)
+            || was(Fault::DeleteNode);
         let was_stopped = was(Fault::StopMonitor) || was(Fault::StopWorker) || was(Fault::Suspend);
         if let (Wait::Some(limit), false, false) = (wait_limit, seen.begun, was_stopped)
             && took > limit + LIMIT_TOLERANCE
@@ -73,6 +76,7 @@ impl ExitCheck {
             (Some(FAILURE), _) => {
                 was(Fault::DeleteNode)
                     || was(Fault::KillWorker)
+                    || was(Fault::FailWorker)
                     || was(Fault::Revoke)
                     || (limited && (self.disturbed || worker_hit || was(Fault::Suspend)))
                     || short
@@ -80,7 +84,8 @@ impl ExitCheck {
             }
             (_, Some(9)) => self.contender_faults.iter().any(|fault| fault.kills_the_monitor()),
             (_, Some(15)) => was(Fault::Terminate),
-            _ => false,
+            // A command that is started all the same inherits its limit, and ends with any code.
+            _ => was(Fault::FailWorker) && !seen.begun,
         };
         (!possible).then_some("no fault explains this exit")
     }

@@ -82,6 +82,8 @@ pub(crate) enum Fault {
     KillMonitor,
     /// kill -9 of zklock's worker
     KillWorker,
+    /// The worker's loop fails: it can't poll any more
+    FailWorker,
     /// kill -9 of monitor, worker and command at once, as a crash of the host would
     KillHost,
     /// kill -9 of monitor and worker at once: only the command's process group must end
@@ -186,6 +188,7 @@ impl Fault {
             SuspendHost => of(Host).simulated(18),
             KillMonitor => of(Processes).chaos(9, 0..0).simulated(6).escapes(),
             KillWorker => of(Processes).chaos(9, 0..0).simulated(6).escapes(),
+            FailWorker => of(Processes).chaos(6, 0..0).escapes(),
             KillHost => of(Processes).chaos(5, 0..0),
             KillBoth => of(Processes).chaos(6, 0..0).escapes(),
             KillFound => of(Processes).chaos(6, 0..0).escapes(),

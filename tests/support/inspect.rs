@@ -4,9 +4,12 @@ use super::processes::state;
 use super::wait::{DEADLINE, wait_for, wait_until};
 use nix::sys::ptrace;
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
+use rustix::process::{Resource, Rlimit};
 use std::cell::RefCell;
 use std::fs;
+use std::io;
 use std::process::Command;
 
 /// The value of a line of `/proc/PID/status`; `None` once the process is reaped.
@@ -112,6 +115,38 @@ impl Drop for Held {
     fn drop(&mut self) {
         ptrace::detach(self.0, None).ok();
     }
+}
+
+/// Stops a process in its first thread alone, as a system call that doesn't return would, until this value is dropped.
+/// Its other threads run on, and it can be killed.
+pub(crate) struct Hung(Pid);
+
+impl Hung {
+    #[track_caller]
+    pub(crate) fn in_its_first_thread(pid: Pid) -> Self {
+        ptrace::seize(pid, ptrace::Options::empty()).expect("a thread to stop");
+        ptrace::interrupt(pid).expect("the thread");
+        waitpid(pid, Some(WaitPidFlag::__WALL)).expect("its stop");
+        Self(pid)
+    }
+}
+
+impl Drop for Hung {
+    fn drop(&mut self) {
+        // If the process is dead, its tracer reaps it first.
+        if ptrace::detach(self.0, None).is_err() {
+            waitpid(self.0, Some(WaitPidFlag::__WALL)).ok();
+        }
+    }
+}
+
+/// Sets how many files this process may have open from now on. Those that are open stay so, but `poll` fails if it has
+/// more of them to watch.
+pub(crate) fn limit_open_files(pid: Pid, limit: u64) -> io::Result<()> {
+    let limit = Rlimit { current: Some(limit), maximum: Some(limit) };
+    let pid = rustix::process::Pid::from_raw(pid.as_raw());
+    rustix::process::prlimit(pid, Resource::Nofile, limit)?;
+    Ok(())
 }
 
 /// Continues a frozen process.

@@ -26,6 +26,7 @@ mod observer;
 mod operators;
 mod other_user;
 mod output;
+mod pipe;
 mod ports;
 pub(crate) mod process_fault;
 mod processes;
@@ -50,8 +51,8 @@ pub(crate) use {
     helper::{name_service, signal_counter, signal_printer, skewed_clock, without_lists},
     history::{History, Section},
     inspect::{
-        Held, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped, status_of, thaw,
-        worker_of,
+        Held, Hung, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped,
+        limit_open_files, status_of, thaw, worker_of,
     },
     jvm::release,
     keys::{Authority, Identity, Keys},
@@ -62,6 +63,7 @@ pub(crate) use {
     operators::{end, end_holder, holder, host, start},
     other_user::OtherUser,
     output::Output,
+    pipe::Pipe,
     ports::free as free_port,
     process_fault::first_child,
     processes::{assert_no_processes, kill_all, processes_of},

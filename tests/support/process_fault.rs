@@ -1,7 +1,7 @@
 //! How the faults of one zklock's processes are injected into real ones.
 
 use super::fault::Fault;
-use super::inspect::found_by_name;
+use super::inspect::{found_by_name, limit_open_files};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -10,6 +10,9 @@ impl Fault {
     /// Sends the signals of this fault to the processes of a zklock that waits for this lock path or holds it. Returns
     /// the processes that were hit: none if they don't exist yet, or no longer.
     pub(crate) fn signal(self, monitor: Pid, worker: Option<Pid>, path: &str) -> Vec<Pid> {
+        if self == Self::FailWorker {
+            return worker.filter(|&worker| limit_open_files(worker, 1).is_ok()).into_iter().collect();
+        }
         let group = Pid::from_raw(-monitor.as_raw());
         let (signal, targets) = match self {
             Self::KillMonitor => (Signal::SIGKILL, vec![Some(monitor)]),
@@ -40,9 +43,9 @@ impl Fault {
         )
     }
 
-    /// Whether it kills a process of zklock.
+    /// Whether it ends a process of zklock.
     pub(crate) fn kills(self) -> bool {
-        self == Self::KillWorker || self.kills_the_monitor()
+        matches!(self, Self::KillWorker | Self::FailWorker) || self.kills_the_monitor()
     }
 
     /// Whether a process is stopped until it gets CONT.

@@ -6,7 +6,8 @@
 //! | [`invisible`], [`memory`], [`process_names`] | nothing: two processes, and the command and the caller see one |
 //! | [`worker_killed`], [`either_killed`], [`both_killed`] | `kill -9`, or the out-of-memory killer |
 //! | [`found_by_name`] | `kill -9` of all that a search by name finds |
-//! | [`frozen`], [`poll_failure`] | a process that lives and does nothing |
+//! | [`frozen`], [`hung_loop`] | a process that lives and does nothing, or one of its threads |
+//! | [`failing_calls`] | a process whose system calls fail |
 //! | [`windows`] | the same at the start and at the end, when one of the two isn't ready |
 //! | [`alone`] | a worker that continues without its monitor |
 //! | [`nested`], [`unrelated_children`], [`hidden_proc`] | which processes are ended then |
@@ -14,14 +15,15 @@
 mod alone;
 mod both_killed;
 mod either_killed;
+mod failing_calls;
 mod found_by_name;
 mod frozen;
 mod hidden_proc;
+mod hung_loop;
 mod invisible;
 mod memory;
 mod nested;
 mod orphans;
-mod poll_failure;
 mod process_names;
 mod unrelated_children;
 mod windows;

@@ -3,16 +3,14 @@
 mod exit;
 mod holder;
 mod live_line;
-mod pipe;
 mod resumed_reading;
 mod waiter;
 
-use crate::support::{Case, DEADLINE, Running, Terminal, Zklock, wait_until};
+use crate::support::{Case, DEADLINE, Pipe, Running, Terminal, Zklock, wait_until};
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use pipe::Pipe;
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;

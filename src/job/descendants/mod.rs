@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 
 use nix::unistd::{Pid, getpid};
 
-pub use self::sweep::{Left, Sweep};
+pub use self::sweep::{Left, Sweep, end_all};
 use crate::process::proc_file;
 use crate::process::proc_stat::{self, ProcessStat};
 use crate::process::sys;

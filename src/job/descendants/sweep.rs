@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -17,7 +18,7 @@ use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 use super::{Children, Processes, is_child_of, name};
 use crate::core::time::BootTime;
 use crate::link::is_worker;
-use crate::process::sys;
+use crate::process::{clock, sys};
 
 /// The first pause between two rounds; each pause is twice as long as the last, unless something has changed.
 const SHORTEST: Duration = Duration::from_millis(2);
@@ -49,6 +50,19 @@ impl fmt::Display for Left {
             "doesn't end after KILL (is it stuck in the kernel?)"
         };
         write!(f, "process {} ({}) {why}", self.pid, self.name)
+    }
+}
+
+/// How long a process that is about to end tries to end its descendants, and the pause between two rounds then.
+const LAST_TRIES: Duration = Duration::from_secs(1);
+const LAST_PAUSE: Duration = Duration::from_millis(2);
+
+/// Ends all descendants of this process, which is about to end, but for the `spared` children, as far as that is possible.
+pub fn end_all(children: &Children, spared: &[Pid]) {
+    let began = clock::now();
+    let mut sweep = Sweep::with_grace_until(None, began);
+    while !sweep.round(children, None, spared, clock::now()) && clock::now().since(began) < LAST_TRIES {
+        thread::sleep(LAST_PAUSE);
     }
 }
 

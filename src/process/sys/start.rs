@@ -13,9 +13,6 @@ use nix::libc::{self, c_char, c_int};
 
 use crate::core::exit;
 
-/// The exit code of the standard library after a panic.
-const PANICKED: c_int = 101;
-
 static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
 
 /// The variable that sets the stack size of each thread of the standard library's that names none, such as those of the
@@ -74,7 +71,7 @@ pub unsafe fn start(count: c_int, arguments: *const *const c_char, run: fn()) ->
         // SAFETY: there is one thread.
         unsafe { env::remove_var(MIN_STACK) };
     }
-    panic::catch_unwind(run).map_or(PANICKED, |()| 0)
+    panic::catch_unwind(run).map_or(exit::FAILURE.into(), |()| 0)
 }
 
 /// Occupies the numbers of closed standard descriptors: a file that is opened later would get them, and messages would

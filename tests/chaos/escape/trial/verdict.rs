@@ -126,6 +126,8 @@ fn is_plausible(seen: &Evidence, phase: Phase, ended: bool, status: ExitStatus) 
         }
         (Fault::StopMonitor, _) => done,
         // The command starts before it writes its first word, and ends after it has written its last.
+        // A command that is started all the same inherits the limit, and ends with any code.
+        (Fault::FailWorker, Phase::Before) => true,
         (Fault::KillWorker, Phase::Before) => [LOST, FAILURE].contains(&code.unwrap_or_default()),
         (_, Phase::Before) => done || [LOST, FAILURE].contains(&code.unwrap_or_default()),
         (_, Phase::While | Phase::After) => done || code == Some(LOST),

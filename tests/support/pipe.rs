@@ -1,6 +1,6 @@
 //! A named pipe that the test reads.
 
-use crate::support::Lines;
+use super::lines::Lines;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::stat::Mode;
 use nix::unistd::mkfifo;
@@ -10,13 +10,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A small named pipe. Until [`Pipe::read`] nothing reads from it.
-pub(super) struct Pipe {
+pub(crate) struct Pipe {
     path: PathBuf,
     end: File,
 }
 
 impl Pipe {
-    pub(super) fn new(dir: &Path) -> Self {
+    pub(crate) fn new(dir: &Path) -> Self {
         let path = dir.join("stderr");
         std::fs::remove_file(&path).ok();
         mkfifo(&path, Mode::S_IRWXU).expect("a pipe");
@@ -27,12 +27,12 @@ impl Pipe {
         Self { path, end }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Fills the pipe to the last byte.
-    pub(super) fn fill(&self) {
+    pub(crate) fn fill(&self) {
         for size in [4096, 1] {
             loop {
                 match (&self.end).write(&vec![b'\n'; size]) {
@@ -45,7 +45,7 @@ impl Pipe {
     }
 
     /// Starts to read.
-    pub(super) fn read(self) -> Lines {
+    pub(crate) fn read(self) -> Lines {
         Lines::read("stderr", File::open(&self.path).expect("a pipe that zklock writes to"))
     }
 }
