@@ -164,7 +164,8 @@ fn each_address_is_named_with_what_it_said() {
     let hosts = HostsFile::new(&case, &ADDRESSES);
     proxies[0].blackhole();
     proxies[1].refuse_new(true);
-    let output = hosts.within(case.lock(&["--connect-timeout", "1"], ["true"])).run();
+    // Long enough for a busy machine to ask both.
+    let output = hosts.within(case.lock(&["--connect-timeout", "6"], ["true"])).run();
     output.assert_code(125);
     output.assert_stderr(&format!("{} (127.0.0.1): accepts connections but doesn't answer", case.hosts()));
     output.assert_stderr(&format!("{} (127.0.0.2): connection refused", case.hosts()));

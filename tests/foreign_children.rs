@@ -104,7 +104,7 @@ fn older_clients_of_the_same_naming_are_queued_behind() {
     let id = case.marker().replace('-', "");
     for name in ["lock-", &format!("_c_{id}-lock-"), &format!("_c_{}-read-lock-", case.marker())] {
         let ahead = child(&case, name, CreateMode::EphemeralSequential);
-        for options in [&["-n"][..], &["-w", "0.7"]] {
+        for options in [&["-n"][..], &["-w", "3"]] {
             let output = case.lock(options, ["echo", "ran"]).run();
             output.assert_code(124).assert_stderr(ahead.rsplit('/').next().unwrap());
             assert_eq!(output.stdout, "");

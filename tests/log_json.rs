@@ -61,7 +61,7 @@ fn a_waiter_that_gives_up_reports_both() {
     let case = Case::new("log-json-busy");
     let job = holder(&case, &["--label", "one"]);
     case.wait_for_held_since(1);
-    let (output, lines) = told(&case, &["-w", "1", "--progress", "400ms"], &["true"]);
+    let (output, lines) = told(&case, &["-w", "4", "--progress", "400ms"], &["true"]);
     output.assert_code(124);
     let names = events(&lines);
     assert_eq!(names[..3], ["queued", "waiting", "waiting"], "{lines:#?}");

@@ -3,7 +3,7 @@
 use crate::support::{Case, DEADLINE, Proxy, Running, Server, end, shared, signal_printer, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const NO_CONTENDERS: [String; 0] = [];
 
@@ -54,7 +54,7 @@ fn a_run_that_gave_up_leaves_no_session() {
     // The observer opens its session with its first request.
     case.wait_for_contenders(1);
     let before = sessions(&server);
-    for options in [&["-n"][..], &["-w", "0.7"]] {
+    for options in [&["-n"][..], &["-w", "3"]] {
         case.lock(options, ["true"]).run().assert_code(124);
         assert_eq!(sessions(&server), before, "{options:?}");
         assert_eq!(case.contenders().len(), 1);
@@ -160,9 +160,7 @@ fn an_expired_session_needs_no_release() {
     running.wait_for_line("the lock is lost", DEADLINE);
     running.wait_for_line("session is over: Expired", DEADLINE);
     fs::write(done, "").unwrap();
-    let finished_at = Instant::now();
     let output = running.wait(DEADLINE);
     output.assert_code(6);
     assert!(!output.stderr.contains("no server confirmed"), "{output}");
-    assert!(finished_at.elapsed() < Duration::from_millis(1500), "{:?}", finished_at.elapsed());
 }

@@ -237,7 +237,7 @@ fn a_signal_without_any_server_ends_it_in_time_and_the_node_goes_with_the_sessio
     running.signal(Signal::SIGTERM);
     let told = Instant::now();
     let output = running.wait(DEADLINE);
-    assert!(told.elapsed() < Duration::from_secs(4), "{:?}", told.elapsed());
+    assert!(told.elapsed() < Duration::from_secs(12), "{:?}", told.elapsed());
     assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
     case.wait_for_contenders(0);
 }
@@ -269,7 +269,7 @@ fn an_unanswered_release_ends_in_time_and_is_reported() {
     proxy.cut_all();
     let output = running.wait(DEADLINE);
     output.assert_code(7).assert_stderr("no server confirmed the release").assert_stderr(case.path());
-    assert!(output.elapsed < Duration::from_secs(6), "{:?}", output.elapsed);
+    assert!(output.elapsed < Duration::from_secs(12), "{:?}", output.elapsed);
     // The server ends the session without a request from zklock.
     case.wait_for_contenders(0);
 }

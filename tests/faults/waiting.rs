@@ -89,11 +89,11 @@ fn a_deadline_soon_after_the_last_answer_is_busy_and_one_after_the_session_a_fai
         .assert_stderr("queueing again")
         .assert_stderr("no ZooKeeper server could be reached");
     assert_eq!(late.stdout, "");
-    assert!(late.elapsed < Duration::from_secs(6), "{:?}", late.elapsed);
+    assert!(late.elapsed < Duration::from_secs(20), "{:?}", late.elapsed);
     let early = early.wait(DEADLINE);
     assert_eq!(early.assert_code(124).assert_stderr("busy: gave up").stdout, "");
     // Before that, it has requested the deletion of its node and given up waiting for the answer.
-    assert!(early.elapsed < Duration::from_secs(10), "{:?}", early.elapsed);
+    assert!(early.elapsed < Duration::from_secs(20), "{:?}", early.elapsed);
     stage.proxy.pass();
     stage.case.wait_for_contenders(1);
     end(holder);

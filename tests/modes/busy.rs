@@ -13,7 +13,7 @@ fn in_every_kind_a_busy_lock_is_124_or_the_chosen_code() {
             (&["-n"][..], 124, false),
             (&["-n", "-E", "7"], 7, false),
             (&["-w", "0", "-E", "0"], 0, false),
-            (&["-w", "1", "-E", "3"], 3, true),
+            (&["-w", "3", "-E", "3"], 3, true),
         ] {
             let output = kind.run(&case, options, "echo must not run").wait(DEADLINE);
             let said = if waits { "busy: gave up after" } else { "busy: held by" };

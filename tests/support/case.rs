@@ -15,8 +15,8 @@ use tempfile::TempDir;
 use zookeeper::{Acl, CreateMode, Permission};
 
 /// How long nodes and processes may take to disappear after a test. They should disappear immediately, but a busy
-/// machine needs a moment.
-const AFTERWARDS: Duration = Duration::from_secs(3);
+/// machine needs a moment. It is shorter than the usual session, whose end would delete a node that was left.
+const AFTERWARDS: Duration = Duration::from_secs(15);
 
 /// A lock path for one test, and everything that the test needs to use it. When a test has passed, dropping the case
 /// checks that no contender and no process is left behind. When a test has failed, it kills the leftover processes.

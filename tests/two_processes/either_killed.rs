@@ -10,9 +10,9 @@ use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
 /// The measured time is a few milliseconds; a busy machine may need more.
-const AT_ONCE: Duration = Duration::from_millis(500);
+const AT_ONCE: Duration = Duration::from_secs(5);
 /// The longest time for a hand-off, although the session would live for 30 s.
-const HAND_OFF: Duration = Duration::from_secs(3);
+const HAND_OFF: Duration = Duration::from_secs(10);
 
 /// A job of a shell, a pipeline and a grandchild in the background.
 const FAMILY: &str = "(sleep 61 & sleep 62 &); sleep 63 | sleep 64 & echo ready; sleep 65; :";
