@@ -2,7 +2,6 @@
 #![no_main]
 
 use std::ffi::OsString;
-use std::io::{self, Write};
 
 use zklock::cli;
 use zklock::cli::{LogFormat, Options, StartError};
@@ -40,10 +39,14 @@ fn run_zklock() {
     output::init(options.ensemble.verbose, options.ensemble.quiet, is_json);
     options.ensemble.unreachable_files.iter().for_each(|file| log::debug!("{file}"));
     let done = match &options.subcommand {
-        Some(subcommand) => subcommands::run(subcommand, &options, &settings),
+        Some(subcommand) => {
+            output::queue_output();
+            subcommands::run(subcommand, &options, &settings)
+        }
         None => run_command(&options, words),
     };
     let exit = done.unwrap_or_else(|error| {
+        output::queue_output();
         log::error!("{}", explain(&error));
         Exit::Code(exit::FAILURE)
     });
@@ -69,6 +72,6 @@ fn report(error: &StartError) -> Exit {
 }
 
 fn complain(error: &anyhow::Error) -> Exit {
-    let _ = writeln!(io::stderr(), "zklock: {}", escaped_lines(&explain(error)));
+    output::refusal(&escaped_lines(&explain(error)));
     Exit::Code(exit::FAILURE)
 }

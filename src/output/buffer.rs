@@ -36,7 +36,7 @@ enum Item {
 /// How messages are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OutputMode {
-    /// They are written immediately: there is no lease that a wait could endanger.
+    /// They are written immediately: there may be no second thread yet.
     Direct,
     /// They are discarded.
     Mute,

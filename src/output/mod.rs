@@ -126,6 +126,13 @@ pub fn warn(path: &LockPath, text: impl Display) {
     write_message(Level::Warn, path, text);
 }
 
+/// Reports why zklock doesn't start, before the log is set up, and waits until that is written.
+pub fn refusal(text: &str) {
+    queue_output();
+    buffer::text(Level::Error, format!("zklock: {text}\n").into_bytes());
+    drain_at_the_end();
+}
+
 /// Starts a new line on the screen, so that the waiting line isn't overwritten. JSON output has no waiting line.
 pub fn new_line() {
     if !is_json() {

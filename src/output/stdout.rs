@@ -26,6 +26,8 @@ pub fn print(bytes: &[u8]) -> Result<Exit> {
 /// # Errors
 /// If stdout can't be written to.
 pub fn print_by(write: impl FnOnce() -> io::Result<()>) -> Result<Exit> {
+    // Messages stay before what is printed after them.
+    super::drain();
     // The standard library takes a write to a closed descriptor for a success.
     if !is_open_for_writing() {
         bail!(unwritable("it is closed, or open for reading only"));

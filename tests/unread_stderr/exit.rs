@@ -8,6 +8,7 @@ use std::time::Duration;
 for_each_unread_stderr! {
     zklock_exits_like_the_command
     an_unread_error_keeps_its_exit_code
+    a_subcommand_and_a_mistake_end
 }
 
 /// Messages that can't be written within a moment are dropped, so zklock exits within this time.
@@ -36,5 +37,14 @@ fn an_unread_error_keeps_its_exit_code(stderr: UnreadStderr) {
             .args(verbosity)
             .args(["--connect-timeout", "1", case.path(), "--", "echo", "must not run"]);
         assert_eq!(stderr.begin(&case, nowhere).end(DEADLINE), Ok(125), "{verbosity:?}");
+    }
+}
+
+fn a_subcommand_and_a_mistake_end(stderr: UnreadStderr) {
+    let case = Case::new("unheard-subcommand");
+    for (words, code) in [(&["revoke", case.path()][..], 1), (&["revoke"], 125), (&["--no-such-option"], 125)]
+    {
+        let zklock = case.zklock().args(words);
+        assert_eq!(stderr.begin(&case, zklock).end(EXIT_LIMIT), Ok(code), "{words:?}");
     }
 }
