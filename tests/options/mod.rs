@@ -101,16 +101,16 @@ fn help_and_version_may_be_asked_for_as_words() {
 #[test]
 fn the_word_behind_an_option_is_its_value_even_with_a_dash() {
     let case = Case::new("dash-values");
-    const TIME: &str = "not a time: write 90, 1.5, 500ms, 30s, 10m, 2h or 1d";
+    let time = "not a time: write 90, 1.5, 500ms, 30s, 10m, 2h or 1d";
     for (option, value, reason) in [
-        ("-w", "-10s", TIME),
-        ("--timeout", "-10s", TIME),
-        ("-w", "-n", TIME),
-        ("--connect-timeout", "-1m", TIME),
-        ("--session-timeout", "-500ms", TIME),
-        ("--kill-after", "-5s", TIME),
-        ("--once-per", "-1d", TIME),
-        ("--progress", "-1h", TIME),
+        ("-w", "-10s", time),
+        ("--timeout", "-10s", time),
+        ("-w", "-n", time),
+        ("--connect-timeout", "-1m", time),
+        ("--session-timeout", "-500ms", time),
+        ("--kill-after", "-5s", time),
+        ("--once-per", "-1d", time),
+        ("--progress", "-1h", time),
         ("-E", "-1x", "an exit code is a number from 0 to 255"),
         ("--slots", "-3s", "the number of slots is from 1"),
         ("--signal", "-TERM", "not a signal"),
@@ -127,8 +127,8 @@ fn the_word_behind_an_option_is_its_value_even_with_a_dash() {
         output.assert_code(125).assert_stdout("").assert_stderr(reason);
     }
     for (words, reason) in [
-        (["check", "--session-timeout", "-5s"], TIME),
-        (["status", "--connect-timeout", "-5s"], TIME),
+        (["check", "--session-timeout", "-5s"], time),
+        (["status", "--connect-timeout", "-5s"], time),
         (["revoke", "/a", "--node"], "a value is required for '--node <NODE>'"),
     ] {
         case.zklock().args(words).run().assert_code(125).assert_stderr(reason);
