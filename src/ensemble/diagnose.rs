@@ -17,7 +17,7 @@ use crate::core::hosts::Server;
 use crate::core::time::BootTime;
 use crate::process::clock;
 
-/// The longest diagnosis. The last one before the connect timeout takes at most a quarter of it. Connecting goes on
+/// The longest diagnosis. The last one before the connect timeout takes at most half of it. Connecting goes on
 /// meanwhile.
 const DIAGNOSIS_TIME: Duration = Duration::from_millis(900);
 
@@ -43,7 +43,7 @@ pub(super) async fn watch(
 ) -> Vec<String> {
     let mut next = clock::now() + FIRST_PAUSE;
     let latest =
-        |deadline: BootTime| deadline.before(longest(settings).min(clock::now().until(deadline) / 4));
+        |deadline: BootTime| deadline.before(longest(settings).min(clock::now().until(deadline) / 2));
     let last = deadline.map(|deadline| (latest(deadline), deadline));
     loop {
         if let Some((last, deadline)) = last.filter(|&(last, _)| last < next + longest(settings)) {
