@@ -32,7 +32,8 @@ pub fn check_memory() -> Result<()> {
 }
 
 fn check((resource, command, key, needed): Limit) -> Result<()> {
-    let (limit, _) = getrlimit(resource)?;
+    // A filter of system calls may forbid the question.
+    let Ok((limit, _)) = getrlimit(resource) else { return Ok(()) };
     let limit = limit >> 10;
     ensure!(
         limit >= needed,
