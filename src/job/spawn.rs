@@ -85,7 +85,7 @@ impl SpawnError {
 }
 
 /// Starts the command with these variables added, unless `latest` has passed by the time of its exec. With
-/// `foreground`, it starts in that terminal's foreground; with `witnessed`, its process group has a [`Witness`]. The
+/// `foreground`, it starts in that terminal's foreground; with `witnessed`, its process group has a witness. The
 /// `switch` is armed for the group.
 pub fn spawn(
     mut launch: Launch,
