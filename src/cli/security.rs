@@ -27,7 +27,8 @@ pub struct SecurityOptions {
 
     /// Who may use the nodes that zklock creates: open, creator or SCHEME:ID:PERMS,...
     ///
-    /// The default is creator with credentials, and open without.
+    /// The default is creator with credentials, and open without. The hash in digest:USER:HASH:PERMS is of the servers'
+    /// algorithm: SHA-1, or what their setting zookeeper.DigestAuthenticationProvider.digestAlg says.
     #[arg(long, global = true, value_name = "ACL", hide_short_help = true, value_parser = values::checked(acl))]
     pub acl: Option<AclChoice>,
 

@@ -109,17 +109,22 @@ impl Job {
 
     /// A change of the leader, if there is one. It isn't reaped, so its pid and its group's id can't be reused yet. A
     /// stop and a continuation are reported once.
-    pub fn observe(&mut self) -> Option<LeaderChange> {
-        let leader = WaitId::Pid(rustix::process::Pid::from_raw(self.group.as_raw())?);
-        let change = |what| waitid(leader.clone(), what | WaitIdOptions::NOHANG).ok().flatten();
-        if let Some(end) = change(WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+    ///
+    /// # Errors
+    /// If the leader can't be observed: zklock would never learn of its end.
+    pub fn observe(&mut self) -> io::Result<Option<LeaderChange>> {
+        let leader = rustix::process::Pid::from_raw(self.group.as_raw()).filter(|_| self.status.is_none());
+        let Some(leader) = leader else { return Ok(None) };
+        let change = |what| waitid(WaitId::Pid(leader), what | WaitIdOptions::NOHANG);
+        if let Some(end) = change(WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)? {
             self.witness = None;
-            return Some(LeaderChange::Died { by: end.terminating_signal() });
+            return Ok(Some(LeaderChange::Died { by: end.terminating_signal() }));
         }
-        if let Some(stop) = change(WaitIdOptions::STOPPED) {
-            return Some(LeaderChange::Stopped(self.stop(stop.stopping_signal()?)));
+        if let Some(stop) = change(WaitIdOptions::STOPPED)? {
+            let stop = stop.stopping_signal().map(|signal| self.stop(signal));
+            return Ok(stop.map(LeaderChange::Stopped));
         }
-        change(WaitIdOptions::CONTINUED).map(|_| LeaderChange::Continued)
+        Ok(change(WaitIdOptions::CONTINUED)?.map(|_| LeaderChange::Continued))
     }
 
     /// A stop of the whole group, if there is one, reported once.

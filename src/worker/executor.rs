@@ -198,7 +198,8 @@ impl<'a> Executor<'a> {
             Effect::Resume => job.resume(),
             Effect::LookAtChildren { all } => {
                 job.reap_orphans();
-                let (leader, group) = (job.observe(), job.observe_group());
+                let leader = job.observe().context("can't observe the command")?;
+                let group = job.observe_group();
                 let none_left = *all && job.none_left();
                 return Ok(Done::Answer(Input::Children { leader, group, none_left }));
             }
