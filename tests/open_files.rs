@@ -1,6 +1,6 @@
 //! The limit of open files, and the files that zklock inherits.
 
-use crate::support::{Case, DEADLINE, shared, wait_for, worker_of};
+use crate::support::{Case, DEADLINE, has_namespaces, shared, unshare, wait_for, worker_of};
 use nix::sys::signal::{Signal, kill};
 
 /// The client library would panic, or blame the server.
@@ -50,8 +50,24 @@ fn inherited_open_files_count_below_the_limit() {
         ));
         assert!(!is_refused(&with_free_numbers(limit, 15), ""));
     }
+    let output = case.zklock().prelude(&with_free_numbers(1024, 14)).args([case.path(), "echo", "ran"]).run();
+    output.assert_stderr("raise the limit, as by 'ulimit -n 2048' or LimitNOFILE=2048");
     let above = with_free_numbers(24, 21).replace("ulimit", "exec 40</dev/null; ulimit");
     assert!(!is_refused(&above, ""), "a number above the limit takes none below it");
+}
+
+#[test]
+fn a_missing_proc_is_named_and_not_taken_for_inherited_files() {
+    let case = Case::new("no-proc");
+    for (kinds, script) in [("--mount", "umount -l /proc"), ("--pid --fork", ":")] {
+        if !has_namespaces(kinds, script) {
+            continue;
+        }
+        let prelude = format!("exec {} sh -c '{script} && exec \"$0\" \"$@\"' \"$0\" \"$@\"", unshare(kinds));
+        let run = |words: &[&str]| case.zklock().prelude(&prelude).args(words).run();
+        run(&[case.path(), "echo", "ran"]).assert_code(125).assert_stderr("/proc isn't mounted");
+        run(&["status", case.path()]).assert_code(0);
+    }
 }
 
 /// Each zklock either refuses at the start, or has what it needs until the end: to look names up, to connect, and to
