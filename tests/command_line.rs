@@ -179,8 +179,7 @@ fn nothing_to_run_is_refused_with_the_remedy() {
 fn words_and_options_of_other_lock_programs_are_told_what_to_write() {
     let case = Case::new("elsewhere");
     for (words, instead) in [
-        (&["help"][..], "zklock --help"),
-        (&["list"], "zklock status"),
+        (&["list"][..], "zklock status"),
         (&["run", "/locks/a", "true"], "zklock PATH -- COMMAND"),
         (&["unlock", "/locks/a"], "zklock revoke PATH"),
         (&["-e", "/locks/a", "true"], "write -x"),
@@ -192,7 +191,6 @@ fn words_and_options_of_other_lock_programs_are_told_what_to_write() {
         (&["--unlock", "/locks/a"], "zklock revoke PATH"),
         (&["-ne", "/locks/a", "true"], "write -x"),
         (&["-n", "9"], "zklock takes no file descriptor"),
-        (&["version"], "zklock --version"),
         (&["--json"], "zklock status --json"),
         (&["-n", "--force", "/locks/a"], "zklock revoke --force"),
     ] {

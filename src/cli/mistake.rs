@@ -9,7 +9,7 @@ use clap::parser::ValueSource;
 
 use super::{SUBCOMMANDS, SUBCOMMANDS_WITHOUT_SERVERS, StartError, definition, other_tools, version};
 use crate::config::{self, ConfigError, context};
-use crate::core::spelling::nearest;
+use crate::core::spelling::nearest_or_longer;
 use crate::core::text::escaped;
 
 /// Why zklock doesn't start, by clap's error about these words.
@@ -62,7 +62,7 @@ fn similar_option(subcommand: Option<&str>, argument: &str) -> Option<String> {
     };
     let options = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let option = match argument.strip_prefix("--") {
-        Some(name) => nearest(name, options.filter_map(|arg| arg.get_long()))?,
+        Some(name) => nearest_or_longer(name, options.filter_map(|arg| arg.get_long()))?,
         None => by_letter(&definition, options, argument)?,
     };
     Some(format!("--{option}"))

@@ -14,6 +14,18 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     }
 }
 
+/// The one candidate that `word` is the beginning of, or else a misspelling.
+pub fn nearest_or_longer<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const SHORTEST: usize = 4;
+    let candidates: Vec<_> = candidates.into_iter().collect();
+    let longer: Vec<_> = candidates.iter().copied().filter(|candidate| candidate.starts_with(word)).collect();
+    match longer.as_slice() {
+        [candidate] if word.len() >= SHORTEST => Some(candidate),
+        [_, _, ..] => None,
+        _ => nearest(word, candidates),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,5 +46,10 @@ mod tests {
             assert_eq!(nearest(word, options), meant, "{word}");
         }
         assert_eq!(nearest("lead", ["load", "read"]), None);
+        for (word, meant) in
+            [("time", Some("timeout")), ("tls-c", None), ("tiemout", Some("timeout")), ("zo", None)]
+        {
+            assert_eq!(nearest_or_longer(word, options), meant, "{word}");
+        }
     }
 }

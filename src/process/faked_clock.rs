@@ -18,18 +18,17 @@ use thiserror::Error;
 )]
 pub struct FakedClock(&'static str);
 
-/// The clocks for leases and timers, and the one for certificates.
-const CLOCKS: [(&str, ClockId, KernelClock); 4] = [
+/// The clocks for leases and timers. The time of day may be wrong on any host, and decides nothing.
+const CLOCKS: [(&str, ClockId, KernelClock); 3] = [
     ("CLOCK_BOOTTIME", ClockId::CLOCK_BOOTTIME, KernelClock::Boottime),
     ("CLOCK_MONOTONIC_RAW", ClockId::CLOCK_MONOTONIC_RAW, KernelClock::MonotonicRaw),
     ("CLOCK_MONOTONIC", ClockId::CLOCK_MONOTONIC, KernelClock::Monotonic),
-    ("CLOCK_REALTIME", ClockId::CLOCK_REALTIME, KernelClock::Realtime),
 ];
 
 /// A clock that is slowed from the start of the process on differs by more than this about a millisecond later.
 const TOLERANCE: Duration = Duration::from_micros(10);
 
-/// A clock counts as faked if it differs this many times in a row, because the system's time may be set in between.
+/// A clock counts as faked if it differs this many times in a row, because the host may pause in between.
 const TRIES: usize = 5;
 
 /// Refuses to go on if a clock of this process is faked.
