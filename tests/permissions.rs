@@ -119,7 +119,7 @@ fn a_waiter_that_loses_read_on_its_own_node_leaves_the_queue() {
 #[test]
 fn a_holder_that_loses_read_on_its_own_node_reports_it_when_it_stops() {
     let case = Case::new("forbidden-holder");
-    let holder = holder(&case, &["--session-timeout", "4"]);
+    let holder = holder(&case, &["--session-timeout", "10"]);
     // From then on it doesn't read its node, which would show the same.
     case.wait_for_held_since(1);
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
