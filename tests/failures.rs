@@ -170,6 +170,7 @@ fn a_bad_connect_string_is_refused_at_once() {
         ("::1", "brackets"),
         ("zk1 zk2", "separated by commas"),
         ("zk!1", "host name"),
+        ("zk1:", "no port after the colon in 'zk1:': write HOST:PORT, or HOST for port 2181"),
         ("2181", "'2181' is a port without a host: write HOST:2181, as in localhost:2181"),
         (":2181", "write HOST:2181, as in localhost:2181"),
         ("2181/app", "write HOST:2181"),

@@ -39,7 +39,7 @@ variants!(Message, message_name, MESSAGES:
     CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, NotConfirmed, LastSeenBusy,
     KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, NotAwaited, ConnectionLost,
     ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, OtherRecipe, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
-    LeftTheQueue, SessionOver, ReleaseUnconfirmed,
+    LeftTheQueue, SessionOver, ReleaseUnconfirmed, LeaveUnconfirmed,
 );
 
 variants!(ContentionError, trouble_name, TROUBLES:
@@ -222,6 +222,7 @@ fn messages() -> Vec<Message> {
         M::LeftTheQueue,
         M::SessionOver,
         M::ReleaseUnconfirmed,
+        M::LeaveUnconfirmed,
     ];
     messages.extend(troubles().into_iter().map(M::Contender));
     messages.extend(

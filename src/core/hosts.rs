@@ -49,6 +49,9 @@ pub enum HostsError {
     /// Servers separated by something other than commas.
     #[error("servers are separated by commas: write {0}")]
     Separator(String),
+    /// A colon and no port: a variable for it is empty.
+    #[error("no port after the colon in '{0}': write HOST:PORT, or HOST for port 2181")]
+    EmptyPort(String),
     /// Not a number from 1 to 65535.
     #[error("'{0}' isn't a port: it must be a number from 1 to 65535")]
     Port(String),
@@ -145,6 +148,9 @@ impl Server {
         if host.is_empty() {
             return Err(HostsError::EmptyHost);
         }
+        if text.ends_with(':') {
+            return Err(HostsError::EmptyPort(text.to_owned()));
+        }
         let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '%');
         if host.starts_with('-') || !host.chars().all(is_allowed) {
             return Err(HostsError::HostName(host.to_owned()));
@@ -221,6 +227,9 @@ mod tests {
             (":", HostsError::EmptyHost),
             (":70000", HostsError::EmptyHost),
             (":2181", HostsError::PortAlone("2181".to_owned())),
+            ("zk:", HostsError::EmptyPort("zk:".to_owned())),
+            ("zk1:2181,zk2:/app", HostsError::EmptyPort("zk2:".to_owned())),
+            ("[::1]:", HostsError::EmptyPort("[::1]:".to_owned())),
             ("2181", HostsError::PortAlone("2181".to_owned())),
             ("2181/app", HostsError::PortAlone("2181".to_owned())),
             ("zk1,2182", HostsError::PortAlone("2182".to_owned())),

@@ -253,6 +253,8 @@ pub enum Message {
     LeftTheQueue,
     SessionOver,
     ReleaseUnconfirmed,
+    /// The same of a place in the queue.
+    LeaveUnconfirmed,
 }
 
 /// What a message says: the text for people, and the rest for programs (docs/log-json.md).
@@ -587,6 +589,10 @@ impl Message {
             Self::ReleaseUnconfirmed => Report::warning(
                 "release_unconfirmed",
                 "no server confirmed the release; the lock is free at the end of the session timeout",
+            ),
+            Self::LeaveUnconfirmed => Report::warning(
+                "release_unconfirmed",
+                "no server confirmed that zklock left the queue; its place is gone at the end of the session timeout",
             ),
         }
     }

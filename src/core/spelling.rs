@@ -1,15 +1,19 @@
 //! Which word was meant.
 
 /// The one candidate of which `word` is a misspelling: one letter in four may be wrong. A wrong guess is worse than none,
-/// so there is none if two are as near.
+/// so there is none if two are as near, or if another one begins the word: `tls-cacert` is as likely `tls-ca`.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let mistakes = |candidate: &'a str| (strsim::osa_distance(word, candidate), candidate);
     let mut near: Vec<_> = candidates.into_iter().map(mistakes).collect();
+    let beginning =
+        near.iter().map(|(_, candidate)| *candidate).find(|candidate| word.starts_with(candidate));
     near.retain(|(mistakes, candidate)| mistakes * 4 <= candidate.chars().count());
     near.sort_unstable();
     match near.as_slice() {
         [(first, _), (second, _), ..] if first == second => None,
-        [(_, candidate), ..] => Some(candidate),
+        [(_, candidate), ..] => {
+            Some(*candidate).filter(|&candidate| beginning.is_none_or(|begins| begins == candidate))
+        }
         [] => None,
     }
 }
@@ -37,6 +41,9 @@ mod tests {
             ("tiemout", Some("timeout")),
             ("zokeeper", Some("zookeeper")),
             ("slot", Some("slots")),
+            ("timeouts", Some("timeout")),
+            ("tls-certs", Some("tls-cert")),
+            ("tls-cacert", None),
             ("hosts", None),
             ("name", None),
             ("all", None),

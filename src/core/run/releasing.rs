@@ -154,7 +154,11 @@ impl Releasing {
 
     /// Handles servers that don't answer. They may come back while the session is alive.
     fn unconfirmed(&self, ctx: &mut Context<'_>) -> Next {
-        ctx.say_of_own_nodes(&Message::ReleaseUnconfirmed);
+        let said = match self.kind {
+            ReleaseKind::Locks => Message::ReleaseUnconfirmed,
+            ReleaseKind::PlaceInQueue => Message::LeaveUnconfirmed,
+        };
+        ctx.say_of_own_nodes(&said);
         self.say_final_message(ctx);
         Next::Finish(End::Leave(self.end.exit, ctx.state.claim.left_behind()))
     }
