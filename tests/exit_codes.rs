@@ -3,6 +3,7 @@
 use crate::support::{Case, DEADLINE, OtherUser, Proxy, shared};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -86,6 +87,18 @@ fn a_command_that_is_there_and_cannot_run_is_126() {
         output.assert_code(126).assert_stderr(case.path()).assert_stderr(&command);
         assert_eq!(case.contenders(), Vec::<String>::new(), "released");
     }
+}
+
+/// As for a program that was built for another C library.
+#[test]
+fn a_program_without_its_dynamic_loader_is_not_blamed_on_a_first_line() {
+    let case = Case::new("no-loader");
+    let path = case.dir().join("no-loader");
+    // Written by another process: a file that is open for writing can't be run, and other tests fork meanwhile.
+    let script = "sed 's:/ld-:/no-:g' /bin/true >\"$0\" && chmod +x \"$0\"";
+    assert!(Command::new("sh").arg("-c").arg(script).arg(&path).status().expect("sh").success());
+    let output = case.lock(&[], [&path]).run();
+    output.assert_code(126).assert_stderr("or the dynamic loader that it was built for");
 }
 
 #[test]

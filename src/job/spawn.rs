@@ -149,7 +149,8 @@ pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
         Some(nix::libc::ENOENT | nix::libc::ENOTDIR) if !is_there(&program) => SpawnError::NotFound(program),
         Some(nix::libc::ENOENT) => SpawnError::CannotRun(
             program,
-            "the interpreter that its first line names was not found".to_owned(),
+            "the interpreter that its first line names, or the dynamic loader that it was built for, was not found"
+                .to_owned(),
         ),
         // A directory of PATH that may not be searched hides from the system that the program isn't in the others.
         Some(nix::libc::EACCES) if !program.as_encoded_bytes().contains(&b'/') && !is_there(&program) => {

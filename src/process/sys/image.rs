@@ -19,7 +19,7 @@ impl Image {
         let words = [program].into_iter().chain(arguments);
         Ok(Self {
             arguments: words.map(|word| CString::new(word.clone().into_vec())).collect::<Result<_, _>>()?,
-            environment: environment().map(variable).collect::<Result<_, _>>()?,
+            environment: environment().collect(),
         })
     }
 
@@ -42,13 +42,14 @@ impl Image {
         self.arguments.first().map_or(c"", CString::as_c_str)
     }
 
-    /// The variables as `NAME=value`.
+    /// The entries, usually `NAME=value`.
     pub fn environment(&self) -> &[CString] {
         &self.environment
     }
 }
 
-fn variable((name, value): (OsString, OsString)) -> Result<CString, NulError> {
+/// `NAME=value`.
+pub(super) fn variable((name, value): (OsString, OsString)) -> Result<CString, NulError> {
     let mut bytes = name.into_vec();
     bytes.push(b'=');
     bytes.extend(value.into_vec());

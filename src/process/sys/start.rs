@@ -3,14 +3,16 @@
 //! thread (docs/decisions/0005-link.md). A stack overflow ends zklock by SIGSEGV, without a message.
 
 use std::env;
-use std::ffi::{CStr, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::panic;
+use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::libc::{self, c_char, c_int};
 
+use super::image::variable;
 use crate::core::exit;
 
 static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
@@ -19,8 +21,8 @@ static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
 /// libraries. It is meant for the command: a small value would end zklock by SIGSEGV.
 const MIN_STACK: &str = "RUST_MIN_STACK";
 
-/// The variable's value, which zklock's own environment lacks.
-static COMMANDS_MIN_STACK: OnceLock<OsString> = OnceLock::new();
+/// The variable and its value, which zklock's own environment lacks.
+static COMMANDS_MIN_STACK: OnceLock<CString> = OnceLock::new();
 
 /// The signals that the kernel sends for a write that fails: to a pipe without a reader, and to a file that may not grow
 /// (`ulimit -f`). zklock ignores them, so that the write returns an error, which has a message.
@@ -67,7 +69,7 @@ pub unsafe fn start(count: c_int, arguments: *const *const c_char, run: fn()) ->
     }
     occupy_closed_descriptors();
     if let Some(value) = env::var_os(MIN_STACK) {
-        let _ = COMMANDS_MIN_STACK.set(value);
+        let _ = variable((MIN_STACK.into(), value)).map(|variable| COMMANDS_MIN_STACK.set(variable));
         // SAFETY: there is one thread.
         unsafe { env::remove_var(MIN_STACK) };
     }
@@ -105,10 +107,22 @@ pub fn arguments() -> &'static [OsString] {
     ARGUMENTS.get().map_or(&[], Vec::as_slice)
 }
 
-/// The environment that zklock was started with.
-pub(super) fn environment() -> impl Iterator<Item = (OsString, OsString)> {
-    let hidden = COMMANDS_MIN_STACK.get().map(|value| (MIN_STACK.into(), value.clone()));
-    env::vars_os().chain(hidden)
+/// The environment that zklock was started with, with entries that the standard library leaves out: without a name, or
+/// without a value.
+pub(super) fn environment() -> impl Iterator<Item = CString> {
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+    }
+
+    // SAFETY: nothing changes the environment after `start`.
+    let entries = unsafe { environ };
+    let entry = move |index| {
+        // SAFETY: a list of C strings that ends with a null pointer. `map_while` reads nothing behind it.
+        let entry = if entries.is_null() { ptr::null() } else { unsafe { *entries.add(index) } };
+        // SAFETY: as above.
+        (!entry.is_null()).then(|| unsafe { CStr::from_ptr(entry) }.to_owned())
+    };
+    (0..).map_while(entry).chain(COMMANDS_MIN_STACK.get().cloned())
 }
 
 /// The signals that zklock has ignored since its start, each with whether it was ignored before.
