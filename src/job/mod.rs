@@ -218,12 +218,14 @@ impl Job {
         }
     }
 
-    /// Continues the stopped processes of the job's group: `all`, or only those that a signal of the terminal stopped.
+    /// Continues the stopped processes of the job's group and the leader, whatever group it has joined: `all`, or only
+    /// those that a signal of the terminal stopped.
     pub fn continue_stopped(&self, all: bool) {
         // Before Linux 5.17 the signal is unknown.
         let is_meant = |signal| all || [0, libc::SIGTTIN, libc::SIGTTOU, libc::SIGTSTP].contains(&signal);
         for pid in descendants::with_descendants(self.children.list().unwrap_or_default()) {
-            let process = proc_stat::of(pid).filter(|process| process.group == self.group.as_raw());
+            let is_signalled = |group| pid == self.group || group == self.group.as_raw();
+            let process = proc_stat::of(pid).filter(|process| is_signalled(process.group));
             if process.and_then(|process| process.stopped_by).is_some_and(is_meant) {
                 let _ = kill(pid, Signal::SIGCONT);
             }

@@ -180,3 +180,19 @@ fn a_command_that_joined_another_process_group_gets_each_signal_once() {
     running.signal(Signal::SIGINT);
     running.wait(DEADLINE).assert_code(123);
 }
+
+/// A stopped process can't end, whatever group it is in.
+#[test]
+fn a_stopped_command_that_joined_another_process_group_runs_on_for_a_signal_that_ends_it() {
+    let case = Case::new("stopped-outside");
+    let running = counter(&case, &[], true);
+    let command = command_of(running.pid());
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+        freeze(command);
+        running.signal(signal);
+        wait_until("the signal", DEADLINE, || {
+            running.stdout().text().lines().any(|line| line == format!("got {}", signal as i32))
+        });
+    }
+    end(running);
+}
