@@ -90,6 +90,19 @@ fn subcommands_tell_a_search_for_servers_too() {
     }
 }
 
+/// Also in so short a time, what is wrong is told before its end.
+#[test]
+fn a_short_search_for_servers_tells_what_is_wrong_before_it_ends() {
+    let case = Case::new("told-short");
+    let hosts = dead().connect_string();
+    let refused = format!(" s left; {hosts}: connection refused");
+    for limit in ["2", "1.6"] {
+        let output = case.zklock().args(["-v", "-z", &hosts, "-w", limit, case.path(), "true"]).run();
+        let is_told = |line: &str| line.contains(": connecting for 1 s, ") && line.ends_with(&refused);
+        assert!(output.assert_code(125).stderr.lines().any(is_told), "{output}");
+    }
+}
+
 /// What is wrong is found out meanwhile.
 #[test]
 fn zklock_tries_to_connect_for_all_of_the_time_that_it_names() {

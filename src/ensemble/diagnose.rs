@@ -46,14 +46,17 @@ pub(super) async fn watch(
         |deadline: BootTime| deadline.before(longest(settings).min(clock::now().until(deadline) / 2));
     let last = deadline.map(|deadline| (latest(deadline), deadline));
     loop {
-        if let Some((last, deadline)) = last.filter(|&(last, _)| last < next + longest(settings)) {
+        if let Some((last, deadline)) = last.filter(|&(last, _)| last < next + longest(settings) / 2) {
             sleep_until(last).await;
             let servers = in_background(Settings { deadline: Some(deadline), ..settings.clone() }).await;
+            report(servers.clone());
             sleep_until(deadline).await;
             return servers;
         }
         sleep_until(next).await;
-        report(in_background(Settings { deadline: None, ..settings.clone() }).await);
+        // The last one needs its time.
+        let end = last.map(|(last, _)| last);
+        report(in_background(Settings { deadline: end, ..settings.clone() }).await);
         next = clock::now() + PAUSE;
     }
 }
