@@ -161,7 +161,14 @@ fn messages() -> Vec<Message> {
     let mut messages = vec![
         M::Queued { node: "/a/_c_1-lock-0000000001".to_owned() },
         M::WaitingFor { who: who(), ahead: 2 },
-        M::StillWaiting { waited: SPAN, ahead: 2, predecessor: who(), holder: None, silent_for: Some(SPAN) },
+        M::StillWaiting {
+            waited: SPAN,
+            left: Some(SPAN),
+            ahead: 2,
+            predecessor: who(),
+            holder: None,
+            silent_for: Some(SPAN),
+        },
         M::Acquired { after: SPAN, token: 7 },
         M::Busy { holder: who() },
         M::GaveUp { waited: SPAN, holder: Some(who()), ahead: who() },

@@ -11,7 +11,7 @@ fn progress_reports_position_holder_and_times_repeatedly() {
     case.wait_for_held_since(1);
     let second = case.lock(&["--label", "two"], ["sleep", "60"]).spawn();
     case.wait_for_contenders(2);
-    let third = case.lock(&["--progress", "300ms"], ["echo", "ran"]).spawn();
+    let third = case.lock(&["--progress", "300ms", "-w", "10m"], ["echo", "ran"]).spawn();
     let reported = || {
         let text = third.stderr().text();
         text.lines().map(str::to_owned).collect::<Vec<_>>()
@@ -19,7 +19,7 @@ fn progress_reports_position_holder_and_times_repeatedly() {
     wait_until("three messages", DEADLINE, || reported().len() >= 3);
     for line in reported() {
         let begin = format!("zklock: {}: position 3, waiting ", case.path());
-        let holder = format!("; held by {}:{} (one) for ", host(), job.pid());
+        let holder = format!(" left; held by {}:{} (one) for ", host(), job.pid());
         let end = format!("s ago; behind {}:{} (two)", host(), second.pid());
         assert!(line.starts_with(&begin) && line.contains(&holder) && line.ends_with(&end), "{line}");
     }

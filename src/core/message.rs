@@ -81,6 +81,8 @@ pub enum Message {
     /// With `--progress`.
     StillWaiting {
         waited: Duration,
+        /// Until `-w` runs out.
+        left: Option<Duration>,
         ahead: usize,
         predecessor: String,
         /// `None` if it isn't known.
@@ -334,7 +336,7 @@ impl Message {
                     .with("position", ahead + 1)
                     .with("predecessor", who.as_str())
             }
-            Self::StillWaiting { waited, ahead, predecessor, holder, silent_for } => {
+            Self::StillWaiting { waited, left, ahead, predecessor, holder, silent_for } => {
                 let position = ahead + 1;
                 let queue = match holder {
                     Some(holder) if holder.who == *predecessor => format!("held by {holder}"),
@@ -342,7 +344,9 @@ impl Message {
                     None => format!("behind {predecessor}"),
                 };
                 let silence = silent_for.map(before_silence).unwrap_or_default();
-                let text = format!("position {position}, waiting {}; {silence}{queue}", whole(*waited));
+                let limit = left.map(|left| format!(", {} left", whole(left))).unwrap_or_default();
+                let text =
+                    format!("position {position}, waiting {}{limit}; {silence}{queue}", whole(*waited));
                 let known = holder.as_ref();
                 Report::new(Level::Notice, "waiting", text)
                     .with("position", position)
@@ -351,6 +355,7 @@ impl Message {
                     .with("held_for", known.and_then(|holder| holder.held_for).map(seconds))
                     .with("queued_for", known.and_then(|holder| holder.queued_for).map(seconds))
                     .with("waited", seconds(*waited))
+                    .with("left", left.map(seconds))
                     .with("silent_for", silent_for.map(seconds))
             }
             Self::Acquired { after, token } => {

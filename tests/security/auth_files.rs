@@ -68,8 +68,12 @@ fn an_invalid_line_is_reported_by_its_number_and_not_shown() {
 }
 
 #[test]
-fn a_file_without_credentials_is_an_error() {
+fn a_file_or_variable_without_credentials_is_an_error() {
     let case = Case::new("no-lines");
+    for blank in [" ", "\n", "# later"] {
+        let output = is_refused(Zklock::at(NOWHERE, case.marker()).env("ZKLOCK_AUTH", blank));
+        output.assert_stderr("ZKLOCK_AUTH holds no credentials");
+    }
     let empty = file(&case, "empty", "# later\n\n", 0o600);
     is_refused(with_auth_file(&case, &empty)).assert_stderr("no credentials");
     is_refused(with_auth_file(&case, &case.dir().join("missing"))).assert_stderr("can't read");

@@ -21,7 +21,11 @@ pub(in crate::ensemble) fn resolve(chosen: &SecurityChoice) -> Result<Security> 
     let mut security = Security::default();
     let mut add = |place: &str, text: &str| -> Result<()> {
         let added = security.credentials.add_lines(text);
-        added.map_err(|(line, error)| explain(place, text, line, &error))
+        added.map_err(|(line, error)| explain(place, text, line, &error))?;
+        if security.credentials.is_empty() {
+            bail!("{place} holds no credentials: write lines such as digest:USER:PASSWORD");
+        }
+        Ok(())
     };
     if chosen.auth_file.is_some() || !chosen.auth.is_empty() {
         memory::hide();
@@ -33,9 +37,6 @@ pub(in crate::ensemble) fn resolve(chosen: &SecurityChoice) -> Result<Security> 
     if let Some(path) = &chosen.auth_file {
         let place = path.display().to_string();
         add(&place, &files::read_secret(path).with_context(|| chosen.place("auth-file"))?)?;
-        if security.credentials.is_empty() {
-            bail!("{place} holds no credentials: write lines such as digest:USER:PASSWORD");
-        }
     }
     security.tls = tls(chosen)?;
     let is_authenticated =

@@ -169,6 +169,7 @@ impl QueueProgress {
     ) {
         let message = Message::StillWaiting {
             waited: ctx.now.since(ctx.plan.began),
+            left: ctx.plan.give_up_at.map(|at| ctx.now.until(at)),
             ahead: self.ahead,
             predecessor: self.nearest.1.who.clone(),
             holder: self.known_holder().map(|seen| seen.at(then)),
