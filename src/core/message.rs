@@ -86,7 +86,7 @@ pub enum Message {
         ahead: usize,
         predecessor: String,
         /// `None` if it isn't known.
-        holder: Option<Holder>,
+        holder: Option<Box<Holder>>,
         /// How long no server has answered, if that is long.
         silent_for: Option<Duration>,
     },

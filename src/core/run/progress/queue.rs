@@ -172,7 +172,7 @@ impl QueueProgress {
             left: ctx.plan.give_up_at.map(|at| ctx.now.until(at)),
             ahead: self.ahead,
             predecessor: self.nearest.1.who.clone(),
-            holder: self.known_holder().map(|seen| seen.at(then)),
+            holder: self.known_holder().map(|seen| Box::new(seen.at(then))),
             silent_for: Some(ctx.now.since(seen_at)).filter(|_| is_silent),
         };
         ctx.say_about(self.path.clone(), message);
