@@ -1,7 +1,9 @@
 //! What zklock says of certificates as people make them with openssl, and of servers with other settings of TLS.
 
 use crate::support::{DEADLINE, Running, Zklock, free_port, new_marker, skip, spawn, wait_until};
+use std::fs::{self, Permissions};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
@@ -20,11 +22,16 @@ authority ca
 authority newer
 openssl req -x509 $ec -days 9 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout own.key -out own.pem
 sign good subjectAltName=DNS:localhost
-sign version1
 sign nameless keyUsage=digitalSignature
 sign client subjectAltName=DNS:localhost extendedKeyUsage=clientAuth
 sign critical subjectAltName=DNS:localhost 1.2.3.4=critical,ASN1:UTF8String:x
 ";
+
+/// A certificate of version 1 and its key: OpenSSL from 3.4 on makes none.
+const VERSION_1: [(&str, &str); 2] = [
+    ("version1.pem", include_str!("certificates/version1.pem")),
+    ("version1.key", include_str!("certificates/version1.key")),
+];
 
 /// A server of TLS, zklock's options, and what zklock says.
 struct Attempt {
@@ -55,7 +62,7 @@ const ATTEMPTS: [Attempt; 14] = [
         "--tls-ca own.pem",
         "is an authority's own (CA:TRUE), as 'openssl req -x509' makes it",
     ),
-    attempt("version1", "", CA, "its certificate is of version 1, as 'openssl x509 -req' makes it"),
+    attempt("version1", "", CA, "its certificate is of version 1, as OpenSSL before 3.4 makes it"),
     attempt("nameless", "", CA, "its certificate has no name (subjectAltName)"),
     attempt("client", "", CA, "isn't meant for a server: its extendedKeyUsage needs serverAuth"),
     attempt("critical", "", CA, "has a critical extension that isn't known"),
@@ -106,6 +113,10 @@ fn files() -> Option<TempDir> {
     if Command::new("openssl").arg("version").stdout(Stdio::null()).status().is_err() {
         skip("openssl is not installed");
         return None;
+    }
+    for (name, text) in VERSION_1 {
+        fs::write(dir.path().join(name), text).unwrap();
+        fs::set_permissions(dir.path().join(name), Permissions::from_mode(0o600)).unwrap();
     }
     let made =
         Command::new("sh").args(["-ec", &format!("umask 077; {FILES}")]).current_dir(&dir).output().unwrap();

@@ -58,8 +58,8 @@ fn rare_flaw(error: &str) -> String {
             "is signed with a certificate that isn't an authority's (it lacks CA:TRUE)".to_owned()
         }
         "UnsupportedCertVersion" => {
-            "is of version 1, as 'openssl x509 -req' makes it without extensions: it needs a new \
-                                     one with a subjectAltName"
+            "is of version 1, as OpenSSL before 3.4 makes it without extensions: it needs a new one with a \
+             subjectAltName"
                 .to_owned()
         }
         "UnsupportedCriticalExtension" => {
