@@ -1,7 +1,7 @@
 //! Whether the name of a program is a line for a shell: zklock starts no shell unless `-c` asks for one.
 
 /// Commands and keywords of the shell itself. If a program of that name exists, zklock runs the program.
-const OF_THE_SHELL: [&[u8]; 32] = [
+const OF_THE_SHELL: [&[u8]; 35] = [
     b".",
     b":",
     b"!",
@@ -14,6 +14,7 @@ const OF_THE_SHELL: [&[u8]; 32] = [
     b"cd",
     b"eval",
     b"exec",
+    b"exit",
     b"export",
     b"fg",
     b"for",
@@ -29,10 +30,12 @@ const OF_THE_SHELL: [&[u8]; 32] = [
     b"source",
     b"time",
     b"trap",
+    b"type",
     b"ulimit",
     b"umask",
     b"unset",
     b"until",
+    b"wait",
     b"while",
 ];
 
@@ -56,6 +59,9 @@ mod tests {
     #[test]
     fn a_line_for_the_shell_is_told_from_a_name() {
         for line in [
+            "exit",
+            "type",
+            "wait",
             "ls -l",
             "/bin/ls -l",
             "VAR=1",
