@@ -29,7 +29,7 @@ use self::terminal::Terminal;
 use self::witness::Witness;
 use crate::core::exit::Exit;
 use crate::core::planted::{Mistake, planted};
-use crate::core::run::{Foreground, LeaderChange, Stop};
+use crate::core::run::{Foreground, LeaderChange, Stop, StoppedBy};
 use crate::core::time::BootTime;
 use crate::link::WorkerSide;
 use crate::process::proc_stat;
@@ -218,11 +218,10 @@ impl Job {
         }
     }
 
-    /// Continues the stopped processes of the job's group and the leader, whatever group it has joined: `all`, or only
-    /// those that a signal of the terminal stopped.
-    pub fn continue_stopped(&self, all: bool) {
+    /// Continues these stopped processes of the job's group, and the leader, whatever group it has joined.
+    pub fn continue_stopped(&self, stopped: StoppedBy) {
         // Before Linux 5.17 the signal is unknown.
-        let is_meant = |signal| all || [0, libc::SIGTTIN, libc::SIGTTOU, libc::SIGTSTP].contains(&signal);
+        let is_meant = |signal| signal == 0 || stopped.includes(signal);
         for pid in descendants::with_descendants(self.children.list().unwrap_or_default()) {
             let is_signalled = |group| pid == self.group || group == self.group.as_raw();
             let process = proc_stat::of(pid).filter(|process| is_signalled(process.group));
@@ -240,7 +239,7 @@ impl Job {
         }
         match orphaned::leave_session(self.group) {
             // Before, the kernel may have stopped a process of the job.
-            Ok(()) => self.continue_stopped(false),
+            Ok(()) => self.continue_stopped(StoppedBy::Terminal),
             Err(error) => log::debug!("can't leave the session: {error}"),
         }
     }

@@ -146,7 +146,7 @@ impl<'a> Executor<'a> {
             }
             Effect::SignalGroup(_)
             | Effect::SignalAll(_)
-            | Effect::ContinueStopped { .. }
+            | Effect::ContinueStopped(_)
             | Effect::LeaveSession
             | Effect::GiveTerminal
             | Effect::TakeTerminal
@@ -191,7 +191,7 @@ impl<'a> Executor<'a> {
         match effect {
             Effect::SignalGroup(signal) => job.signal_group(*signal),
             Effect::SignalAll(signal) => job.signal_all(*signal),
-            Effect::ContinueStopped { all } => job.continue_stopped(*all),
+            Effect::ContinueStopped(stopped) => job.continue_stopped(*stopped),
             Effect::LeaveSession => job.leave_session(),
             Effect::GiveTerminal => job.give_terminal(),
             Effect::TakeTerminal => self.stopped_alone = job.gives_up_terminal(),

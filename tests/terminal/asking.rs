@@ -69,6 +69,15 @@ fn a_command_that_can_not_ask_has_the_terminal_from_the_start() {
 }
 
 #[test]
+fn a_process_that_takes_the_signal_for_an_interruption_reads_if_zklock_ignores_it() {
+    let case = Case::new("interruption");
+    let mut shell = case.shell();
+    let command = "bash -c 'trap \"exit 9\" TTIN TTOU; read -r x; echo \"<$x>\"'";
+    let script = format!("(trap '' TTOU; exec $zklock {} -- {command}); exit $?", case.path());
+    assert_reads(&mut shell, &case, &script);
+}
+
+#[test]
 fn the_terminal_of_stdin_is_given_where_there_is_no_dev_tty() {
     let script = "mount -t tmpfs none /dev";
     if !has_namespaces("--mount", script) {
@@ -81,6 +90,17 @@ fn the_terminal_of_stdin_is_given_where_there_is_no_dev_tty() {
         let command = command.replace('\'', "'\\''");
         let zklock = format!("{script} && exec $zklock {} -- {command}", case.path());
         assert_reads(&mut shell, &case, &format!("{unshare} sh -c '{zklock}'; exit $?"));
+    }
+}
+
+/// As ssh does when it asks for a password: without zklock, the signal would never come.
+#[test]
+fn a_process_that_catches_the_signal_and_then_stops_itself_reads_too() {
+    let case = Case::new("stops-itself");
+    let mut shell = case.shell();
+    let reader = concat!("python3 ", env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/late_stop.py");
+    for command in [format!("sh -c '{reader} $$; exit $?'"), format!("sh -c 'exec {reader} $$'")] {
+        assert_reads(&mut shell, &case, &format!("$zklock {} -- {command}; exit $?", case.path()));
     }
 }
 

@@ -11,6 +11,7 @@ use crate::core::protocol::{Asker, Request, ServerTime, SessionKey};
 #[cfg(doc)]
 use crate::core::run::Input;
 use crate::core::server_wait::ServerWait;
+use crate::core::signal::{SIGTSTP, SIGTTIN, SIGTTOU};
 use crate::core::time::BootTime;
 
 /// An action for the worker, in order.
@@ -53,11 +54,8 @@ pub enum Effect {
     SignalGroup(i32),
     /// Send this signal to every process of the command, including those that left its group.
     SignalAll(i32),
-    /// Continue the stopped processes of the command's process group.
-    ContinueStopped {
-        /// Whether to continue also those that SIGSTOP stopped.
-        all: bool,
-    },
+    /// Continue these stopped processes of the command's process group.
+    ContinueStopped(StoppedBy),
     /// Leave the session, unless zklock or the command has the terminal. From then on the command's process group is
     /// orphaned, as zklock's is, and the kernel treats it as such.
     LeaveSession,
@@ -166,4 +164,25 @@ pub enum End {
     Become(Vec<(String, String)>),
     /// zklock exits this way, and this process stays to delete what may be left.
     Leave(Exit, Option<LeftoverNodes>),
+}
+
+/// What stopped the processes that are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoppedBy {
+    AnySignal,
+    /// Not STOP.
+    Terminal,
+    /// They read from the terminal or set it in the background.
+    NeedOfTerminal,
+}
+
+impl StoppedBy {
+    /// Whether this signal's stop is meant.
+    pub fn includes(self, signal: i32) -> bool {
+        match self {
+            Self::AnySignal => true,
+            Self::Terminal => matches!(signal, SIGTTIN | SIGTTOU | SIGTSTP),
+            Self::NeedOfTerminal => matches!(signal, SIGTTIN | SIGTTOU),
+        }
+    }
 }

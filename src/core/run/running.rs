@@ -84,6 +84,7 @@ impl Running {
             Input::Tick => {
                 self.show_wait(ctx);
                 self.record_held_since(ctx);
+                self.happened(JobInput::Look, ctx);
                 self.kill_what_is_left(ctx);
             }
             Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),

@@ -143,7 +143,7 @@ impl World {
                 self.zklocks[index].worker.kill_began = true;
                 self.signal_command(index, signal, true);
             }
-            Effect::Resume | Effect::ContinueStopped { .. } => self.signal_command(index, SIGCONT, false),
+            Effect::Resume | Effect::ContinueStopped(_) => self.signal_command(index, SIGCONT, false),
             Effect::Reap => self.reap_command(index),
             Effect::LookAtChildren { all } => self.look_at_children(index, all),
             Effect::Kill { latest } => self.kill_round(index, latest),

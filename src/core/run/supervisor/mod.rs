@@ -4,16 +4,16 @@
 
 use std::time::Duration;
 
-use super::{Effect, Foreground, LeaderChange, Stop};
+use super::{Effect, Foreground, LeaderChange, Stop, StoppedBy};
 use crate::core::planted::{Mistake, planted};
 use crate::core::signal::{
     SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, ends_waiting,
 };
 use crate::core::time::BootTime;
 
-/// Ctrl-Z stops a whole group, but a process that catches it, such as a pager, stops itself only after it has restored the
-/// terminal. When such stops have to be undone, zklock looks for them after this time, and then after pauses twice as
-/// long each.
+/// The terminal stops a whole group, but a process that catches the signal, such as a pager or one that asks for a
+/// password, stops itself only after it has restored the terminal. When such stops have to be undone, zklock looks for
+/// them after this time, and then after pauses twice as long each.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
 
 /// The longest of these pauses.
@@ -41,6 +41,8 @@ pub(super) enum JobInput {
     },
     /// Time has passed.
     Tick,
+    /// Time has passed, and every stop that the kernel has reported is known: a look may be due.
+    Look,
 }
 
 /// The state of the job.
@@ -75,8 +77,28 @@ pub(super) struct Supervisor {
     state: JobState,
     /// A TERM was forwarded to the job.
     terminated: bool,
-    /// When to look for stops that have to be undone, and the pause before that.
-    look: Option<(BootTime, Duration)>,
+    look: Option<Look>,
+}
+
+/// A look for stops that have to be undone.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    at: BootTime,
+    /// The pause before it.
+    pause: Duration,
+    stopped: StoppedBy,
+}
+
+impl Look {
+    fn first(now: BootTime, stopped: StoppedBy) -> Self {
+        Self { at: now + FIRST_LOOK, pause: FIRST_LOOK, stopped }
+    }
+
+    /// The next one, unless it would be too late for any process.
+    fn next(self, now: BootTime) -> Option<Self> {
+        let pause = self.pause * 2;
+        (pause <= LONGEST_PAUSE).then_some(Self { at: now + pause, pause, ..self })
+    }
 }
 
 impl Default for Supervisor {
@@ -116,7 +138,7 @@ impl Supervisor {
                 self.terminated |= signal == SIGTERM;
                 let mut effects = vec![Effect::SignalGroup(signal)];
                 // A stopped process can't end.
-                effects.extend(ends_waiting(signal).then_some(Effect::ContinueStopped { all: true }));
+                effects.extend(ends_waiting(signal).then_some(Effect::ContinueStopped(StoppedBy::AnySignal)));
                 effects
             }
             JobInput::Leader(LeaderChange::Stopped(stop)) => self.stopped(stop, suspended, now),
@@ -138,7 +160,11 @@ impl Supervisor {
             // come too late.
             JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) }) if !self.terminated => {
                 self.state = JobState::Over(JobEnd::ByItself);
-                vec![Effect::SignalGroup(SIGTERM), Effect::ContinueStopped { all: true }, Effect::Reap]
+                vec![
+                    Effect::SignalGroup(SIGTERM),
+                    Effect::ContinueStopped(StoppedBy::AnySignal),
+                    Effect::Reap,
+                ]
             }
             JobInput::Leader(LeaderChange::Died { .. }) => {
                 self.state = JobState::Over(JobEnd::ByItself);
@@ -154,25 +180,36 @@ impl Supervisor {
                     JobState::Stopping { kill_at, killed: false, leader_dead: false, end: JobEnd::Stopped };
                 vec![Effect::SignalAll(SIGTERM), Effect::SignalAll(SIGCONT)]
             }
-            JobInput::Tick if self.look.is_some_and(|(at, _)| at <= now) => {
-                let pause = self.look.map_or(FIRST_LOOK, |(_, pause)| pause * 2);
-                self.look = (pause <= LONGEST_PAUSE).then_some((now + pause, pause));
-                vec![Effect::ContinueStopped { all: false }]
-            }
+            JobInput::Look => match self.look.filter(|look| look.at <= now) {
+                Some(look) => {
+                    self.look = look.next(now);
+                    vec![Effect::ContinueStopped(look.stopped)]
+                }
+                None => vec![],
+            },
             JobInput::GroupStopped(_) | JobInput::NotStopped | JobInput::NoneLeft | JobInput::Tick => vec![],
         }
     }
 
     fn stopped(&mut self, stop: Stop, suspended: bool, now: BootTime) -> Vec<Effect> {
         match stop {
-            Stop { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Zklock, .. } => {
+            // Without zklock, no process of the job would have stopped.
+            Stop { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Zklock, orphaned } => {
+                let stopped = if orphaned { StoppedBy::Terminal } else { StoppedBy::NeedOfTerminal };
+                self.look = Some(Look::first(now, stopped));
                 vec![Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)]
+            }
+            // It has caught the signal, and stops itself by it only now.
+            Stop { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Job, orphaned: false }
+                if self.look.is_some() =>
+            {
+                vec![Effect::SignalGroup(SIGCONT)]
             }
             // Without zklock the kernel would have discarded the signal. A job that reads from a terminal that it can't
             // get would stop again immediately, unless the kernel knows that its group is orphaned, too.
             Stop { signal, orphaned: true, terminal } if signal != SIGSTOP => {
                 // Once the kernel knows, nothing is left to be undone.
-                self.look = (terminal != Foreground::Other).then_some((now + FIRST_LOOK, FIRST_LOOK));
+                self.look = (terminal != Foreground::Other).then_some(Look::first(now, StoppedBy::Terminal));
                 vec![Effect::LeaveSession, Effect::SignalGroup(SIGCONT)]
             }
             // A plain SIGSTOP from another process stops only the job, unless the job has the terminal: then its user
@@ -184,6 +221,7 @@ impl Supervisor {
             Stop { signal, .. } => {
                 let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
                 self.state = JobState::Running { suspended: true, leader_stopped: false };
+                self.look = None;
                 vec![Effect::TakeTerminal, Effect::StopWithCommand(signal)]
             }
         }
@@ -236,7 +274,7 @@ impl Supervisor {
 
     /// When to look next for stops that have to be undone.
     pub(super) fn looks_at(&self) -> Option<BootTime> {
-        self.look.filter(|_| matches!(self.state, JobState::Running { .. })).map(|(at, _)| at)
+        self.look.filter(|_| matches!(self.state, JobState::Running { .. })).map(|look| look.at)
     }
 
     /// When KILL follows the first signal of a stop; `None` if there is no stop, or KILL was sent.

@@ -13,7 +13,7 @@ fn must_stop() -> JobInput {
 
 const GIVES: [Effect; 2] = [Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)];
 const UNDONE: [Effect; 2] = [Effect::LeaveSession, Effect::SignalGroup(SIGCONT)];
-const ENDS: Effect = Effect::ContinueStopped { all: true };
+const ENDS: Effect = Effect::ContinueStopped(StoppedBy::AnySignal);
 
 fn stop(signal: i32, terminal: Foreground) -> Stop {
     Stop { signal, terminal, orphaned: false }
@@ -188,12 +188,35 @@ fn late_stops_are_undone_for_a_while_if_the_kernel_does_not() {
     let mut supervisor = stopped(Foreground::Job);
     let mut looks = vec![];
     while let Some(at) = supervisor.looks_at() {
-        assert_eq!(supervisor.on(JobInput::Tick, NOW), [], "not yet");
-        assert_eq!(supervisor.on(JobInput::Tick, at), [Effect::ContinueStopped { all: false }]);
+        assert_eq!(supervisor.on(JobInput::Look, NOW), [], "not yet");
+        assert_eq!(supervisor.on(JobInput::Look, at), [Effect::ContinueStopped(StoppedBy::Terminal)]);
         looks.push(at.since(NOW).as_millis());
     }
     assert_eq!(looks, [100, 300, 700, 1_500, 3_100, 6_300]);
-    assert_eq!(supervisor.on(JobInput::Tick, LATE), []);
+    assert_eq!(supervisor.on(JobInput::Look, LATE), []);
+}
+
+/// A process that catches TTIN, as one that asks for a password, stops itself after the job has been continued.
+#[test]
+fn late_stops_for_the_terminal_are_undone_for_a_while_after_it_was_given() {
+    let mut supervisor = Supervisor::default();
+    assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW), GIVES);
+    for _ in 0..6 {
+        let at = supervisor.looks_at().unwrap();
+        let effects = supervisor.on(JobInput::Look, at);
+        assert_eq!(effects, [Effect::ContinueStopped(StoppedBy::NeedOfTerminal)]);
+    }
+    assert_eq!(supervisor.looks_at(), None);
+    assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Job), NOW), suspends(SIGTTIN), "too late");
+
+    let mut supervisor = Supervisor::default();
+    supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW);
+    let stopped = leader_stopped(SIGTTIN, Foreground::Job);
+    assert_eq!(supervisor.on(stopped, NOW), [Effect::SignalGroup(SIGCONT)]);
+    // Ctrl-Z is for the user to undo.
+    assert_eq!(supervisor.on(JobInput::Tick, LATE), [], "a stop may be about to be told");
+    supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
+    assert_eq!(supervisor.looks_at(), None);
 }
 
 #[test]
@@ -281,6 +304,7 @@ fn input() -> impl Strategy<Value = JobInput> {
             .prop_map(|by| JobInput::Leader(LeaderChange::Died { by })),
         Just(JobInput::NoneLeft),
         Just(JobInput::Tick),
+        Just(JobInput::Look),
         (0u64..3_000, 0u64..9_000).prop_map(|(grace, kill_at)| JobInput::MustStop {
             grace: Duration::from_millis(grace),
             kill_at: BootTime::from_nanos(kill_at * 1_000_000),
