@@ -137,7 +137,8 @@ impl Releasing {
         let claim = &ctx.state.claim;
         let leftover = claim.left_behind().filter(|leftover| !claim.is_gone() && !leftover.is_empty());
         let Some(leftover) = leftover else { return Some(self.gone(ctx)) };
-        (self.step, self.until) = (ReleaseStep::Cleaning, ctx.now + answer_limit(claim));
+        // The limit is that of the whole release.
+        self.step = ReleaseStep::Cleaning;
         ctx.emit(Effect::Clean(leftover));
         None
     }
