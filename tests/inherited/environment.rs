@@ -18,7 +18,7 @@ fn the_command_gets_every_entry_of_the_environment_in_order() {
     );
     for words in [
         &["cat", "/proc/self/environ"][..],
-        &[env!("CARGO_BIN_EXE_zklock"), case.path(), "cat", "/proc/self/environ"],
+        &[env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), case.path(), "cat", "/proc/self/environ"],
     ] {
         let output = case.lock(&[], words).prelude(&prelude).run();
         let entries = output.assert_code(0).stdout.strip_suffix('\0').expect("entries").split('\0');
