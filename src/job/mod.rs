@@ -120,11 +120,13 @@ impl Job {
             self.witness = None;
             return Ok(Some(LeaderChange::Died { by: end.terminating_signal() }));
         }
-        if let Some(stop) = change(WaitIdOptions::STOPPED)? {
+        // If the leader has died since, there is no child that could stop: ECHILD. Its death is seen at the next look.
+        let change = |what| change(what).ok().flatten();
+        if let Some(stop) = change(WaitIdOptions::STOPPED) {
             let stop = stop.stopping_signal().map(|signal| self.stop(signal));
             return Ok(stop.map(LeaderChange::Stopped));
         }
-        Ok(change(WaitIdOptions::CONTINUED)?.map(|_| LeaderChange::Continued))
+        Ok(change(WaitIdOptions::CONTINUED).map(|_| LeaderChange::Continued))
     }
 
     /// A stop of the whole group, if there is one, reported once.
