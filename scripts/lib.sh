@@ -127,12 +127,26 @@ have_kazoo() {
     [[ $found == "$kazoo_version" ]]
 }
 
-# Other packages in .tools/venv are kept.
-install_kazoo() {
-    say "installing kazoo $kazoo_version into .tools ..."
+install_kazoo() { install_python kazoo "$kazoo_version" --only-binary=:all: && have_kazoo; }
+
+# --- Python packages -----------------------------------------------------------------------------------
+
+# install_python PACKAGE VERSION [OPTION...]: installs it into .tools/venv, without what it depends on. Others there are kept.
+# It may take $patience seconds.
+install_python() {
+    say "installing $1 $2 into .tools ..."
     { python3 -m venv "$root/.tools/venv" &&
-        "$root/.tools/venv/bin/pip" install --quiet --no-input --disable-pip-version-check --no-deps \
-            --only-binary=:all: "kazoo==$kazoo_version"; } >/dev/null 2>&1 && have_kazoo
+        timeout "${patience:-300}" "$root/.tools/venv/bin/python" -m pip install --quiet --no-input \
+            --disable-pip-version-check --no-deps "${@:3}" "$1==$2"; } >/dev/null 2>&1
+}
+
+# find_tool PROGRAM VERSION: prints where a program of this version is, in the PATH or in .tools.
+find_tool() {
+    local candidate
+    for candidate in "$1" "$root/.tools"/{venv/bin,bin}/"$1"; do
+        [[ $("$candidate" --version 2>/dev/null | head -n 1) != *"$2" ]] || { printf '%s\n' "$candidate" && return; }
+    done
+    return 1
 }
 
 # --- other versions --------------------------------------------------------------------------------------

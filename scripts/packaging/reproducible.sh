@@ -19,10 +19,7 @@ make_reproducible() {
 
 # all_in DIRECTORY: makes all packages in a new clone there.
 all_in() {
-    local kind
     git clone --quiet "$root" "$1"
     mkdir -p "$root/.tools" && ln -s "$root/.tools" "$1/.tools"
-    for kind in tar image deb rpm; do
-        (unset CARGO_TARGET_DIR && "$1/scripts/package" "$kind") >&2
-    done
+    (unset CARGO_TARGET_DIR && "$1/scripts/package" release) >&2
 }
