@@ -1,7 +1,8 @@
 //! Short files named by the user, some of which hold secrets.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read};
+use std::os::fd::RawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -9,6 +10,9 @@ use anyhow::{Context, Result, bail};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::stat::makedev;
 use nix::sys::statfs::{FsType, fstatfs};
+
+use crate::core::text::shell_word;
+use crate::process::open_files::is_placeholder;
 
 /// The largest size of credentials, certificates and keys.
 const LONGEST: u64 = 32 * 1024;
@@ -35,8 +39,9 @@ pub(crate) fn read_public(path: &Path) -> Result<String> {
 pub(crate) fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Result<()> {
     // A pipe, such as `<(pass show zk)`, has no name by which others could open it.
     if metadata.is_file() && metadata.mode() & 0o077 != 0 {
-        let (path, mode) = (path.display(), metadata.mode() & 0o777);
-        bail!("{path} holds a secret and others may read or change it (mode {mode:03o}): chmod 600 {path}");
+        let (shown, mode) = (path.display(), metadata.mode() & 0o777);
+        let typed = shell_word(&shown.to_string());
+        bail!("{shown} holds a secret and others may read or change it (mode {mode:03o}): chmod 600 {typed}");
     }
     Ok(())
 }
@@ -59,6 +64,9 @@ pub(crate) fn open_to_read(path: &Path) -> io::Result<(File, Metadata)> {
     let metadata = file.metadata()?;
     let kind = metadata.file_type();
     let other = if kind.is_dir() {
+        if descriptor(path).is_some_and(is_placeholder) {
+            return Err(io::Error::other("it is closed; give a regular file or <(COMMAND)"));
+        }
         Some("a directory")
     } else if kind.is_fifo() {
         (!is_of_a_shell(&file)?).then_some("a named pipe")
@@ -77,6 +85,16 @@ pub(crate) fn open_to_read(path: &Path) -> io::Result<(File, Metadata)> {
 
 fn refused(kind: &str) -> io::Error {
     io::Error::other(format!("it is {kind}; give a regular file or <(COMMAND)"))
+}
+
+/// The number of an open file of this process that this path stands for, as `/dev/stdin` and `/dev/fd/0` do.
+fn descriptor(path: &Path) -> Option<RawFd> {
+    let open_files = fs::canonicalize("/proc/self/fd").ok()?;
+    let number = |path: &Path| {
+        let is_here = fs::canonicalize(path.parent()?).is_ok_and(|directory| directory == open_files);
+        path.file_name().filter(|_| is_here)?.to_str()?.parse().ok()
+    };
+    number(path).or_else(|| number(&fs::read_link(path).ok()?))
 }
 
 /// The device number of `/dev/null`.

@@ -60,7 +60,7 @@ fn under_outer_locks(
 ) -> Exit {
     output::step(invocation.first_lock(), "already held by the surrounding command");
     output::drain();
-    let launch = Launch::new(invocation.program.clone(), &invocation.arguments, inherited);
+    let launch = Launch::new(invocation, inherited);
     let error = become_command(launch, variables);
     output::error(invocation.first_lock(), &error);
     Exit::Code(error.code())

@@ -192,7 +192,7 @@ fn words_and_options_of_other_lock_programs_are_told_what_to_write() {
         (&["-ne", "/locks/a", "true"], "write -x"),
         (&["-n", "9"], "zklock takes no file descriptor"),
         (&["--json"], "zklock status --json"),
-        (&["-n", "--force", "/locks/a"], "zklock revoke --force"),
+        (&["-n", "--force", "/locks/a"], "zklock revoke PATH --force"),
     ] {
         case.zklock().args(words).run().assert_code(125).assert_stderr(instead);
     }

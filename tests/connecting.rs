@@ -155,9 +155,20 @@ fn with_n_a_time_to_wait_limits_connecting() {
     server.freeze();
     let begun = std::time::Instant::now();
     let output = case.lock(&["-n", "-w", "1", "--connect-timeout", "10m"], ["echo", "ran"]).run();
-    output.assert_code(125).assert_stderr("could be reached");
+    output.assert_code(125).assert_stderr("could be reached within 1s; ");
     assert!(begun.elapsed() < DEADLINE, "{:?}", begun.elapsed());
+    // What is said to allow more time does.
+    for (options, longer) in
+        [(&["-n", "-w", "300ms"][..], "-w"), (&["-n", "--connect-timeout", "300ms"], "--connect-timeout")]
+    {
+        let output = case.lock(options, ["echo", "ran"]).run();
+        let remedy = format!("within 300ms; allow more time with {longer}, or name others");
+        output.assert_code(125).assert_stderr(&remedy);
+    }
     server.thaw();
+    for option in ["-w", "--connect-timeout"] {
+        case.lock(&["-n", option, "1m"], ["true"]).run().assert_code(0);
+    }
 }
 
 #[test]

@@ -78,13 +78,18 @@ fn not_connected_is_125_whatever_the_conflict_code() {
 fn a_command_that_is_there_and_cannot_run_is_126() {
     let case = Case::new("cannot-run");
     let directory = case.dir().to_str().unwrap().to_owned();
-    for command in [
-        file(&case, "not-executable", "#!/bin/sh\n", 0o644),
-        file(&case, "no-interpreter", "#!/no/such/interpreter\n", 0o755),
-        directory,
+    for (command, why) in [
+        (file(&case, "not-executable", "#!/bin/sh\n", 0o644), "it isn't executable; chmod +x"),
+        (file(&case, "no-interpreter", "#!/no/such/interpreter\n", 0o755), "the interpreter that"),
+        (format!("{directory}/"), "it is a directory"),
+        (directory, "it is a directory"),
+        ("/proc/self/mem".to_owned(), "it isn't executable; chmod +x"),
     ] {
         let output = case.lock(&[], [&command]).run();
-        output.assert_code(126).assert_stderr(case.path()).assert_stderr(&command);
+        output
+            .assert_code(126)
+            .assert_stderr(case.path())
+            .assert_stderr(&format!("'{command}' can't be run: {why}"));
         assert_eq!(case.contenders(), Vec::<String>::new(), "released");
     }
 }
@@ -122,6 +127,10 @@ fn as_much_as_the_system_takes_reaches_a_script_without_a_first_line() {
 #[test]
 fn a_command_that_is_not_there_is_127() {
     let case = Case::new("not-found");
+    let several = "for several locks put -- before the command";
+    case.zklock().args([case.path(), "/no/such/program"]).run().assert_code(127).assert_stderr(several);
+    let output = case.lock(&[], ["/no/such/program"]).run();
+    assert!(!output.assert_code(127).stderr.contains("several"), "-- is there: {output}");
     for command in ["no-such-program", "/no/such/program", "./no-such-program", "/bin/sh/x"] {
         for options in [&[][..], &["-q"]] {
             let output = case.lock(options, [command]).run();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use zklock::core::loss::{Loss, Silence};
-use zklock::core::message::{Fate, Level, Message};
+use zklock::core::message::{Fate, LeftStopped, Level, Message};
 use zklock::core::monitor::{MonitorMessage, WorkerFailure};
 use zklock::core::pair::Stage;
 use zklock::core::protocol::{ConnectFailure, RequestError};
@@ -173,10 +173,13 @@ fn messages() -> Vec<Message> {
         M::Busy { holder: who() },
         M::GaveUp { waited: SPAN, holder: Some(who()), ahead: who() },
         M::GaveUp { waited: SPAN, holder: None, ahead: who() },
-        M::GaveUpStopped { waited: SPAN, seen_busy: true },
-        M::GaveUpStopped { waited: SPAN, seen_busy: false },
-        M::LeftTheQueueStopped,
-        M::QueueingAgainAfterStop,
+        M::GaveUpStopped { left: LeftStopped::BecameFirst, waited: SPAN, seen_busy: true },
+        M::GaveUpStopped { left: LeftStopped::BecameFirst, waited: SPAN, seen_busy: false },
+        M::GaveUpStopped { left: LeftStopped::WasFirst, waited: SPAN, seen_busy: true },
+        M::LeftTheQueueStopped(LeftStopped::BecameFirst),
+        M::LeftTheQueueStopped(LeftStopped::WasFirst),
+        M::QueueingAgainAfterStop(LeftStopped::BecameFirst),
+        M::QueueingAgainAfterStop(LeftStopped::WasFirst),
         M::QueueingAgain(RequestError::Expired),
         M::SignalIgnored(10),
         M::AwaitsLease,

@@ -63,6 +63,22 @@ fn a_pipe_is_read_to_its_end() {
 }
 
 #[test]
+fn a_closed_standard_descriptor_is_called_closed_and_not_a_directory() {
+    let case = Case::new("closed-file");
+    for (file, closed) in
+        [("/dev/stdin", "<&-"), ("/dev/fd/0", "<&-"), ("/proc/self/fd/1", ">&-"), ("/dev/stdin", "</")]
+    {
+        for zklock in uses(&case, Path::new(file)) {
+            let zklock = zklock.args([case.path(), "true"]).prelude(&format!("exec {closed}"));
+            let kind = if closed == "</" { "a directory" } else { "closed" };
+            let reason = format!("can't read {file}: it is {kind}; give a regular file or <(COMMAND)");
+            let reason = reason.replace("can't read /", "/");
+            zklock.run().assert_code(125).assert_stderr(&reason);
+        }
+    }
+}
+
+#[test]
 fn an_empty_configuration_can_be_dev_null() {
     let case = Case::new("null");
     let output = case.lock(&["--config", "/dev/null"], ["echo", "ran"]).run();

@@ -114,8 +114,11 @@ pub(super) fn verb_with(definition: &Command, option: &str) -> Option<String> {
     let has = |subcommand: &&Command| {
         subcommand.get_arguments().any(|arg| !arg.is_hide_set() && arg.get_long() == Some(long))
     };
-    let subcommand = definition.get_subcommands().find(has)?.get_name();
-    Some(format!("write it after its subcommand: zklock {subcommand} {option}"))
+    let subcommand = definition.get_subcommands().find(has)?;
+    let (name, mut needed) =
+        (subcommand.get_name(), subcommand.get_positionals().filter(|arg| arg.is_required_set()));
+    let path = if needed.next().is_some() { " PATH" } else { "" };
+    Some(format!("write it after its subcommand: zklock {name}{path} {option}"))
 }
 
 /// Refuses options of the main job before a subcommand, where they have no effect.

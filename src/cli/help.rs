@@ -44,19 +44,29 @@ pub(super) fn as_options(words: &[OsString]) -> Option<Vec<OsString>> {
     let (word, rest) = rest.split_first()?;
     let is_subcommand = |word: &OsString| SUBCOMMANDS.iter().any(|subcommand| word == subcommand);
     let behind = before.last().filter(|last| is_subcommand(last));
-    if !mistake::are_options(before) && behind.is_none() {
-        return None;
-    }
-    let asked: &[OsString] = match (rest, behind) {
-        // Of a subcommand: `zklock help status`, `zklock status help`.
-        ([subcommand], None) if word == "help" && is_subcommand(subcommand) => rest,
-        ([], None) => &[],
-        ([again], None) if word == "help" && is_meant(again) => &[],
-        ([], Some(_)) if word == "help" => &[],
+    let is_help = word == "help";
+    // Of a subcommand: `zklock help status`, `zklock status help`.
+    let (asked, options) = match (rest, behind) {
+        ([subcommand, options @ ..], None) if is_help && is_subcommand(subcommand) => {
+            (rest.split_at(1).0, options)
+        }
+        ([options @ .., subcommand], None) if is_help && is_subcommand(subcommand) => {
+            (std::slice::from_ref(subcommand), options)
+        }
+        ([again, options @ ..], None) if is_help && is_meant(again) => (&[][..], options),
+        (options, None) => (&[][..], options),
+        ([], Some(_)) if is_help => (&[][..], rest),
         _ => return None,
     };
-    let option = if word == "help" { "--help" } else { "--version" };
-    Some([before, asked, &[option.into()]].concat())
+    // Options may follow: `zklock version -v`.
+    let (program, before) = before.split_first()?;
+    let options = [before, options].concat();
+    let all = [std::slice::from_ref(program), &options].concat();
+    if behind.is_none() && !mistake::are_options(&all) {
+        return None;
+    }
+    let option = if is_help { "--help" } else { "--version" };
+    Some([&all, asked, &[option.into()]].concat())
 }
 
 /// Whether the command line has `-h`, and not after a subcommand.

@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::{SUBCOMMANDS, other_tools};
 use crate::core::path::{LockPath, PathError};
 use crate::core::spelling::nearest;
-use crate::core::text::escaped;
+use crate::core::text::{escaped, shell_word};
 use crate::plan::Invocation;
 
 /// Why the words aren't locks and a command.
@@ -21,7 +21,7 @@ pub enum InvocationError {
     #[error("no lock path; write zklock PATH -- COMMAND, as in zklock /locks/job -- ./job.sh")]
     NoPath,
     /// A lock, but no command.
-    #[error("no command to run under {0}; write zklock {0} -- COMMAND")]
+    #[error("no command to run under {0}; write zklock {word} -- COMMAND", word = shell_word(.0))]
     NoCommand(String),
     /// The command's name is empty.
     #[error("the command to run under {0} is an empty word")]
@@ -93,6 +93,7 @@ pub(super) fn parse(words: &[OsString], shell: Option<&OsStr>) -> Result<Invocat
             program: program.clone(),
             arguments: arguments.to_vec(),
             shown: program.clone(),
+            is_separated: dashes,
         }),
     }
 }
@@ -116,6 +117,7 @@ fn shell_words(locks: Vec<LockPath>, string: &OsStr) -> Result<Invocation, Invoc
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), string.to_owned()],
         shown: shown.to_owned(),
+        is_separated: true,
     })
 }
 

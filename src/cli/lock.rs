@@ -157,9 +157,10 @@ impl LockOptions {
         }
     }
 
-    /// How long to try to connect: `-w` limits that with `-n` too.
-    pub fn connect_timeout(&self, otherwise: Duration) -> Duration {
-        self.timeout.filter(|limit| !limit.is_zero()).unwrap_or(otherwise)
+    /// How long to try to connect, and the option that says so: `-w` limits that with `-n` too.
+    pub fn connect_limit(&self, otherwise: Duration) -> (Duration, &'static str) {
+        let limit = self.timeout.filter(|limit| !limit.is_zero());
+        limit.map_or((otherwise, "--connect-timeout"), |limit| (limit, "-w"))
     }
 
     /// How the lock nodes are named.

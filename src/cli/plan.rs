@@ -19,6 +19,7 @@ impl Options {
     pub fn plan(&self, invocation: &Invocation, around: Surroundings) -> Plan {
         let (lock, ensemble) = (&self.lock, &self.ensemble);
         let nonblock = lock.gives_up_at_once();
+        let (connect_timeout, connect_option) = lock.connect_limit(ensemble.connect_timeout);
         Plan {
             first: invocation.first_lock().clone(),
             locks: invocation.locks.clone(),
@@ -29,7 +30,8 @@ impl Options {
             has_credentials: false,
             began: around.began,
             give_up_at: lock.timeout.filter(|_| !nonblock).map(|wait| around.began + wait),
-            connect_timeout: lock.connect_timeout(ensemble.connect_timeout),
+            connect_timeout,
+            connect_option,
             nonblock,
             conflict_exit_code: lock.conflict_exit_code,
             once_per: lock.once_per,

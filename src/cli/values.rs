@@ -97,6 +97,9 @@ pub(super) fn exit_code(text: &str) -> Result<u8> {
 
 /// A signal by its name, with or without SIG, or by its number.
 pub(super) fn signal(text: &str) -> Result<i32> {
+    if matches!(text, "32" | "33") {
+        bail!("the C library uses 32 and 33 itself; write RTMIN, which is 34, or another signal");
+    }
     signal::parse(text).context("not a signal; write a name such as TERM, INT or RTMIN+3, or a number")
 }
 
@@ -104,6 +107,9 @@ pub(super) fn signal(text: &str) -> Result<i32> {
 pub(super) fn label(text: &str) -> Result<String> {
     if text.is_empty() || text.len() > 200 {
         bail!("a label has 1 to 200 bytes");
+    }
+    if text.trim().is_empty() {
+        bail!("a label needs more than blanks");
     }
     if text.chars().any(char::is_control) {
         bail!("a label has no control characters");
@@ -151,7 +157,7 @@ mod tests {
     #[test]
     fn labels_are_short_and_printable() {
         assert!(label("nightly backup").is_ok());
-        for text in ["", "a\nb", "\x1b[2J", &"x".repeat(201)] {
+        for text in ["", " ", "\u{a0}\u{3000}", "a\nb", "\x1b[2J", &"x".repeat(201)] {
             assert!(label(text).is_err(), "{text:?}");
         }
     }

@@ -65,8 +65,7 @@ pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Config, C
     }
     let config = parse(definition, &file, utf8(&file, &bytes)?)?;
     if config.auth.is_some() {
-        refuse_if_others_can_read(path, &metadata)
-            .map_err(|why| ConfigError::Mistake { place: file, why: why.to_string() })?;
+        refuse_if_others_can_read(path, &metadata).map_err(|why| ConfigError::Exposed(why.to_string()))?;
     }
     Ok(config)
 }

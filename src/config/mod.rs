@@ -69,7 +69,10 @@ pub enum ConfigError {
         /// The system's error.
         why: std::io::Error,
     },
-    /// It isn't TOML, has a key or a value that isn't accepted, or others can read the credentials in it.
+    /// Others can read the credentials in it. Has the file and the remedy.
+    #[error("{0}")]
+    Exposed(String),
+    /// It isn't TOML, or has a key or a value that isn't accepted.
     #[error("{place}: {why}")]
     Mistake {
         /// The file and, if the mistake is in one, the line.

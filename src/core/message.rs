@@ -54,6 +54,14 @@ pub struct Holder {
     pub queued_for: Option<Duration>,
 }
 
+/// Why a stopped waiter leaves the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeftStopped {
+    BecameFirst,
+    /// It was first on a lock when it was stopped, and waited for another lock or for its lease.
+    WasFirst,
+}
+
 /// What happens to the command when the lock is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
@@ -105,15 +113,16 @@ pub enum Message {
         holder: Option<String>,
         ahead: String,
     },
-    /// `-w` ran out after zklock became first in the queue while stopped.
+    /// `-w` ran out after zklock left the queue while stopped.
     GaveUpStopped {
+        left: LeftStopped,
         waited: Duration,
         /// Whether another contender was seen ahead before.
         seen_busy: bool,
     },
-    LeftTheQueueStopped,
+    LeftTheQueueStopped(LeftStopped),
     /// zklock was continued after that.
-    QueueingAgainAfterStop,
+    QueueingAgainAfterStop(LeftStopped),
     /// The session ended before the command was started.
     QueueingAgain(RequestError),
     SignalIgnored(i32),
@@ -373,20 +382,20 @@ impl Message {
                     .with("predecessor", ahead.as_str())
                     .with("waited", seconds(*waited))
             }
-            Self::GaveUpStopped { waited, seen_busy } => {
-                let text = format!("gave up after {}: became first while stopped", time(*waited));
+            Self::GaveUpStopped { left, waited, seen_busy } => {
+                let text = format!("gave up after {}: {left}", time(*waited));
                 if *seen_busy {
                     Report::warning("busy", format!("busy: {text}")).with("waited", seconds(*waited))
                 } else {
                     Report::error("suspended", text)
                 }
             }
-            Self::LeftTheQueueStopped => {
-                let text = "became first while stopped: left the queue until it is continued";
+            Self::LeftTheQueueStopped(left) => {
+                let text = format!("{left}: left the queue until it is continued");
                 Report::step("left", text).with("reason", "suspended")
             }
-            Self::QueueingAgainAfterStop => {
-                let text = "became first while stopped; queueing again at the end";
+            Self::QueueingAgainAfterStop(left) => {
+                let text = format!("{left}; queueing again at the end");
                 Report::warning("requeued", text).with("reason", "suspended")
             }
             Self::QueueingAgain(failure) => {
@@ -638,6 +647,15 @@ impl fmt::Display for Fate {
             }
             Self::Killed => f.write_str("is being stopped: KILL now"),
         }
+    }
+}
+
+impl fmt::Display for LeftStopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BecameFirst => "became first while stopped",
+            Self::WasFirst => "stopped before its command started",
+        })
     }
 }
 

@@ -54,6 +54,23 @@ pub fn escaped_lines(text: &str) -> String {
     text.split('\n').map(|line| escaped(line.as_bytes())).collect::<Vec<_>>().join("\n")
 }
 
+/// A word as it is typed in a shell: in double quotes if it needs any, because single ones stand around whole commands in
+/// messages.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:,=@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    let mut typed = String::from('"');
+    for c in word.chars() {
+        if "\\\"$`".contains(c) {
+            typed.push('\\');
+        }
+        typed.push(c);
+    }
+    typed + "\""
+}
+
 /// Whether a character is safe to print. Control characters move the cursor, right-to-left and zero-width characters
 /// make one name look like another, and line separators break a line.
 fn is_shown(c: char) -> bool {
@@ -72,6 +89,18 @@ mod tests {
         assert_eq!(escaped(b"plain \\ \xc3\xbc"), "plain \\ ü");
         assert_eq!(escaped(b"a\x1b[1m\r\n\t\xff\xe2\x80\xae"), "a\\u{1b}[1m\\r\\n\\t\\xff\\u{202e}");
         assert_eq!(escaped_lines("a\nb\x07"), "a\nb\\u{7}");
+    }
+
+    #[test]
+    fn a_word_is_quoted_if_a_shell_would_change_it() {
+        for (word, typed) in [
+            ("/locks/job-1", "/locks/job-1"),
+            ("", "\"\""),
+            ("/a b", "\"/a b\""),
+            ("/it's;$x`\"\\", "\"/it's;\\$x\\`\\\"\\\\\""),
+        ] {
+            assert_eq!(shell_word(word), typed);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use nix::sys::prctl;
 use nix::unistd::execvpe;
 
-use super::spawn::{Launch, SpawnError, explain};
+use super::spawn::{Launch, SpawnError};
 use crate::process::sys;
 
 /// Becomes the command with these variables added, in the same process group and under the outer zklock's lease.
@@ -25,5 +25,5 @@ pub fn become_command(mut launch: Launch, variables: &[(String, String)]) -> Spa
         log::debug!("can't restore the signal mask: {error}");
     }
     let Err(error) = execvpe(image.program(), image.arguments(), image.environment());
-    explain(launch.program, &error.into())
+    launch.explain(&error.into())
 }

@@ -21,7 +21,7 @@ impl PreparedLaunch {
     /// Prepares the start of the command in this worker.
     pub fn new(invocation: &Invocation, worker: &WorkerSide) -> Self {
         Self {
-            launch: Launch::new(invocation.program.clone(), &invocation.arguments, worker.inherited),
+            launch: Launch::new(invocation, worker.inherited),
             children: Children::of_this_process(),
             terminal: Terminal::new(worker.group),
         }

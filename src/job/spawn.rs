@@ -4,6 +4,7 @@
 use std::ffi::{NulError, OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -20,6 +21,7 @@ use crate::core::shell_line::is_for_a_shell;
 use crate::core::text::escaped;
 use crate::core::time::BootTime;
 use crate::link::{InheritedState, Page};
+use crate::plan::Invocation;
 use crate::process::clock;
 use crate::process::sys::{self, DeadMansSwitch, Image, Spawned};
 use crate::process::system_error::describe;
@@ -29,6 +31,8 @@ use crate::process::system_error::describe;
 pub struct Launch {
     /// The program, looked up in `PATH` unless it contains a slash.
     pub program: OsString,
+    /// Whether the locks end for certain before it.
+    is_separated: bool,
     /// The program with its arguments and environment, if they can be passed on.
     image: Result<Image, NulError>,
     /// The signal state that zklock was started with, restored for the command.
@@ -39,8 +43,8 @@ pub struct Launch {
 #[derive(Debug, Error)]
 pub enum SpawnError {
     /// There is no such program.
-    #[error("'{}' was not found: {}", escaped(.0.as_encoded_bytes()), how_to_find(.0))]
-    NotFound(OsString),
+    #[error("'{}' was not found: {}", escaped(.0.as_encoded_bytes()), .1)]
+    NotFound(OsString, &'static str),
     /// It exists but can't be run.
     #[error("'{}' can't be run: {}", escaped(.0.as_encoded_bytes()), .1)]
     CannotRun(OsString, String),
@@ -59,10 +63,11 @@ pub enum SpawnError {
 }
 
 impl Launch {
-    /// The start of this program in zklock's environment.
-    pub fn new(program: OsString, arguments: &[OsString], inherited: InheritedState) -> Self {
-        let image = Image::new(&program, arguments);
-        Self { program, image, inherited }
+    /// The start of this command in zklock's environment.
+    pub fn new(invocation: &Invocation, inherited: InheritedState) -> Self {
+        let Invocation { program, arguments, is_separated, .. } = invocation;
+        let image = Image::new(program, arguments);
+        Self { program: program.clone(), is_separated: *is_separated, image, inherited }
     }
 
     /// The image to exec, with these variables added.
@@ -71,13 +76,46 @@ impl Launch {
         let added = image.and_then(|image| image.add(variables).map(|()| &*image));
         added.map_err(|error| SpawnError::CannotRun(self.program.clone(), error.to_string()))
     }
+
+    /// The error for a failed fork or exec.
+    pub fn explain(&self, error: &io::Error) -> SpawnError {
+        let program = &self.program;
+        let not_found = || SpawnError::NotFound(program.clone(), how_to_find(program, self.is_separated));
+        let cannot_run = |why: &str| SpawnError::CannotRun(program.clone(), why.to_owned());
+        match error.raw_os_error() {
+            Some(nix::libc::ETIME) => SpawnError::TooLate,
+            Some(nix::libc::ENOENT | nix::libc::ENOTDIR) if !is_there(program) => not_found(),
+            Some(nix::libc::ENOENT) => cannot_run(
+                "the interpreter that its first line names, or the dynamic loader that it was built for, was not found",
+            ),
+            // A directory of PATH that may not be searched hides from the system that the program isn't in the others.
+            Some(nix::libc::EACCES) if !program.as_encoded_bytes().contains(&b'/') && !is_there(program) => {
+                not_found()
+            }
+            Some(nix::libc::E2BIG) => cannot_run(
+                "its arguments and its environment are longer than the system allows: shorten them, or raise the limit \
+                 (a quarter of 'ulimit -s')",
+            ),
+            // A line may be longer than a name can be; and "." is a directory.
+            Some(nix::libc::ENAMETOOLONG | nix::libc::EACCES)
+                if is_for_a_shell(program.as_encoded_bytes()) && !is_there(program) =>
+            {
+                not_found()
+            }
+            Some(nix::libc::EACCES) => cannot_run(why_denied(Path::new(program))),
+            Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {
+                SpawnError::NoProcess(program.clone(), describe(error))
+            }
+            _ => SpawnError::CannotRun(program.clone(), describe(error)),
+        }
+    }
 }
 
 impl SpawnError {
     /// The exit code for this error.
     pub fn code(&self) -> u8 {
         match self {
-            Self::NotFound(_) => exit::NOT_FOUND,
+            Self::NotFound(..) => exit::NOT_FOUND,
             Self::CannotRun(..) => exit::CANNOT_RUN,
             Self::NoProcess(..) | Self::TooLate | Self::MonitorEnding => exit::FAILURE,
         }
@@ -129,8 +167,7 @@ pub fn spawn(
         // Only the exec follows.
         Ok(mask.thread_set_mask()?)
     });
-    let explained = |error: io::Error| explain(launch.program.clone(), &error);
-    let Spawned { pid, failed } = started.map_err(explained)?;
+    let Spawned { pid, failed } = started.map_err(|error| launch.explain(&error))?;
     let witness = Witness::new(witness.into_inner());
     let Some(error) = failed else { return Ok((pid, witness)) };
     if let Some(terminal) = foreground {
@@ -139,50 +176,29 @@ pub fn spawn(
     if let Err(error) = sys::reap(pid) {
         log::debug!("can't reap the child that failed: {error}");
     }
-    Err(explained(error))
-}
-
-/// The error for a failed fork or exec of `program`.
-pub fn explain(program: OsString, error: &io::Error) -> SpawnError {
-    match error.raw_os_error() {
-        Some(nix::libc::ETIME) => SpawnError::TooLate,
-        Some(nix::libc::ENOENT | nix::libc::ENOTDIR) if !is_there(&program) => SpawnError::NotFound(program),
-        Some(nix::libc::ENOENT) => SpawnError::CannotRun(
-            program,
-            "the interpreter that its first line names, or the dynamic loader that it was built for, was not found"
-                .to_owned(),
-        ),
-        // A directory of PATH that may not be searched hides from the system that the program isn't in the others.
-        Some(nix::libc::EACCES) if !program.as_encoded_bytes().contains(&b'/') && !is_there(&program) => {
-            SpawnError::NotFound(program)
-        }
-        Some(nix::libc::E2BIG) => SpawnError::CannotRun(
-            program,
-            "its arguments and its environment are longer than the system allows: shorten them, or raise the limit (a \
-             quarter of 'ulimit -s')"
-                .to_owned(),
-        ),
-        // A line may be longer than a name can be; and "." is a directory.
-        Some(nix::libc::ENAMETOOLONG | nix::libc::EACCES)
-            if is_for_a_shell(program.as_encoded_bytes()) && !is_there(&program) =>
-        {
-            SpawnError::NotFound(program)
-        }
-        Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {
-            SpawnError::NoProcess(program, describe(error))
-        }
-        _ => SpawnError::CannotRun(program, describe(error)),
-    }
+    Err(launch.explain(&error))
 }
 
 const FOR_A_SHELL: &str = "a shell command line needs -c, as in zklock PATH -c 'cd /tmp; ls -l'";
 
+/// Why the system denies to run a program.
+fn why_denied(program: &Path) -> &'static str {
+    match fs::metadata(program) {
+        Ok(metadata) if metadata.is_dir() => "it is a directory",
+        Ok(metadata) if metadata.is_file() && metadata.mode() & 0o111 == 0 => {
+            "it isn't executable; chmod +x makes it so"
+        }
+        _ => "Permission denied",
+    }
+}
+
 /// A hint at what the user may have meant.
-fn how_to_find(program: &OsStr) -> &'static str {
+fn how_to_find(program: &OsStr, is_separated: bool) -> &'static str {
     match program.as_encoded_bytes() {
         name if is_for_a_shell(name) => FOR_A_SHELL,
         [b'-', ..] => "options go before the lock path",
-        [b'/', ..] => "check its name; for several locks put -- before the command",
+        [b'/', ..] if !is_separated => "check its name; for several locks put -- before the command",
+        [b'/', ..] => "check its name",
         name if name.contains(&b'/') => "check its name, and the directory you are in",
         _ if path().any(|directory| is_closed(&directory)) => {
             "check its name, and PATH, which has a directory that you may not search"

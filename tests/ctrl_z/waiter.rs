@@ -160,6 +160,29 @@ fn a_stopped_waiter_for_several_queues_for_no_further_one() {
     goes_on_after(&mut shell, &history, vec![]);
 }
 
+/// It holds the first of two locks when it is stopped, and `-w` runs out. The second one is busy.
+#[test]
+fn a_limit_that_runs_out_after_it_released_the_first_of_several_names_the_busy_one() {
+    let case = Case::new("stopped-holding");
+    let history = case.history();
+    let second = format!("{}-b", case.path());
+    let holder = case.zklock().args([&second, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", DEADLINE);
+    let job = script(&case, "b.sh", &history.steady_job("b"));
+    let mut shell = case.shell();
+    shell.enter(&format!("$zklock -v -w 10 {} {second} -- bash {job}", case.path()), DEADLINE);
+    shell.terminal().expect(&format!("{second}: waiting for"), DEADLINE);
+    stop(&mut shell);
+    let left = format!("{}: stopped before its command started: left the queue", case.path());
+    assert!(shell.terminal().text().contains(&left), "{}", shell.terminal().text());
+    let message = format!("{second}: busy: gave up after 10 s: stopped before its command started");
+    shell.terminal().expect(&message, DEADLINE);
+    shell.enter("fg", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 124);
+    end(holder);
+}
+
 /// The waiter for these paths becomes first while it is stopped, and `-w` runs out.
 #[track_caller]
 fn assert_busy_at_the_limit(case: &Case, paths: &str) {

@@ -75,6 +75,10 @@ fn help_and_version_may_be_asked_for_as_words() {
         (&["help", "help"], &["--help"]),
         (&["version"], &["--version"]),
         (&["-v", "version"], &["-v", "--version"]),
+        (&["version", "-v"], &["-v", "--version"]),
+        (&["help", "-v"], &["--help"]),
+        (&["help", "status", "-v"], &["status", "--help"]),
+        (&["help", "-q", "status"], &["status", "--help"]),
     ] {
         assert_eq!(print(words), print(options), "{words:?}");
     }
@@ -86,7 +90,7 @@ fn help_and_version_may_be_asked_for_as_words() {
     for (words, remedy) in [
         (&["help", "nosuch"][..], "write zklock help, or zklock help SUBCOMMAND"),
         (&["help", "/locks/a"], "write zklock help, or zklock help SUBCOMMAND"),
-        (&["version", "2"], "write zklock version and nothing behind it"),
+        (&["version", "2"], "write zklock version, and at most options behind it"),
     ] {
         case.zklock().args(words).run().assert_code(125).assert_stdout("").assert_stderr(remedy);
     }

@@ -174,6 +174,13 @@ fn an_acl_that_cannot_work_is_refused_before_connecting() {
         let zklock = Zklock::at("127.0.0.1:1", case.marker());
         is_refused(zklock.args(["--acl", acl, "/locks/a", "echo", "ran"]), reason);
     }
+    for written in ["creator", "auth::cdrw"] {
+        let zklock = Zklock::at("127.0.0.1:1", case.marker());
+        is_refused(
+            zklock.args(["--acl", written, "/a", "true"]),
+            &format!("--acl {written} gives the nodes"),
+        );
+    }
 }
 
 /// `digestAlg` exists since ZooKeeper 3.7. The hash is made by the command in zklock's message.

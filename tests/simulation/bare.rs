@@ -116,6 +116,7 @@ impl Bare {
             began,
             give_up_at: None,
             connect_timeout: Duration::from_secs(10),
+            connect_option: "--connect-timeout",
             nonblock: options.nonblock,
             conflict_exit_code: 124,
             once_per: None,

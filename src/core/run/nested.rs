@@ -48,7 +48,9 @@ impl Nested {
                 self.look(ctx);
                 None
             }
-            Input::LookedUp(LookUp::Unreachable(servers)) => Some(Next::fail(ctx.plan.unreachable(servers))),
+            Input::LookedUp(LookUp::Unreachable(servers)) => {
+                Some(Next::fail(ctx.plan.unreachable(servers, ctx.now)))
+            }
             // Queueing for a lock that may be held around zklock could wait for zklock's own end.
             Input::LookedUp(LookUp::Refused(node, failure)) => {
                 let (lock, _) = node.split();

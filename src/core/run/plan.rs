@@ -32,6 +32,8 @@ pub struct Plan {
     pub give_up_at: Option<BootTime>,
     /// How long an attempt may take to establish a connection and get a first answer, if there is no deadline.
     pub connect_timeout: Duration,
+    /// The option that sets it.
+    pub connect_option: &'static str,
     /// Give up as soon as the lock is seen busy.
     pub nonblock: bool,
     /// The exit code for a busy lock.
@@ -86,12 +88,10 @@ impl Plan {
         self.locks.iter().filter(|path| !held.iter().any(|held| held.is_of(&self.chroot, path)))
     }
 
-    /// The message that there is no session.
-    pub fn unreachable(&self, servers: Vec<String>) -> Message {
-        let within = match self.give_up_at {
-            Some(at) => (at.since(self.began), "-w"),
-            None => (self.connect_timeout, "--connect-timeout"),
-        };
-        Message::Unreachable { within: Some(within).filter(|_| !self.nonblock), servers }
+    /// The message that there is no session. With `-n`, zklock may not have waited for the servers.
+    pub fn unreachable(&self, servers: Vec<String>, now: BootTime) -> Message {
+        let has_waited = !self.nonblock || now >= self.connect_by();
+        let within = has_waited.then_some((self.connect_timeout, self.connect_option));
+        Message::Unreachable { within, servers }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::progress::Progress;
 use super::{Context, Effect};
-use crate::core::message::Message;
+use crate::core::message::{LeftStopped, Message};
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::RequestError;
@@ -19,6 +19,8 @@ pub(super) enum Stop {
     Leaving {
         /// The lock.
         first_on: LockPath,
+        /// Since when it is first there.
+        left: LeftStopped,
         /// Whether it has been continued.
         goes_on: bool,
     },
@@ -26,6 +28,8 @@ pub(super) enum Stop {
     Left {
         /// The lock on which it was first.
         first_on: LockPath,
+        /// Since when it was first there.
+        left: LeftStopped,
     },
 }
 
@@ -46,7 +50,9 @@ impl Stop {
                 *self = Self::InQueue;
                 let session = ctx.state.claim.session();
                 match session.and_then(|session| session.locks.last_held()).cloned() {
-                    Some(path) if !planted(Mistake::StoppedTakesLock) => self.give_place_up(path, ctx),
+                    Some(path) if !planted(Mistake::StoppedTakesLock) => {
+                        self.give_place_up(path, LeftStopped::WasFirst, ctx);
+                    }
                     _ => ctx.state.claim.mark_stopped(true, ctx.now, ctx.out),
                 }
             }
@@ -73,8 +79,8 @@ impl Stop {
                 *goes_on = true;
                 GoOn::Stay
             }
-            Self::Left { first_on } => {
-                ctx.say_about(first_on.clone(), Message::QueueingAgainAfterStop);
+            Self::Left { first_on, left } => {
+                ctx.say_about(first_on.clone(), Message::QueueingAgainAfterStop(*left));
                 *self = Self::Not;
                 GoOn::QueueAnew
             }
@@ -82,23 +88,23 @@ impl Stop {
     }
 
     /// Leaves the queue of every lock, because a stopped waiter is first on this one: others can pass.
-    pub(super) fn give_place_up(&mut self, first_on: LockPath, ctx: &mut Context<'_>) {
-        ctx.say_about(first_on.clone(), Message::LeftTheQueueStopped);
-        *self = Self::Leaving { first_on, goes_on: false };
+    pub(super) fn give_place_up(&mut self, first_on: LockPath, left: LeftStopped, ctx: &mut Context<'_>) {
+        ctx.say_about(first_on.clone(), Message::LeftTheQueueStopped(left));
+        *self = Self::Leaving { first_on, left, goes_on: false };
         ctx.emit(ctx.state.claim.release());
     }
 
     /// The session that zklock was leaving has ended.
     pub(super) fn left(&mut self, ctx: &mut Context<'_>) -> GoOn {
-        let Self::Leaving { first_on, goes_on } = self.clone() else { return GoOn::Stay };
-        *self = Self::Left { first_on };
+        let Self::Leaving { first_on, left, goes_on } = self.clone() else { return GoOn::Stay };
+        *self = Self::Left { first_on, left };
         if goes_on { self.go_on(ctx) } else { GoOn::Stay }
     }
 
     /// The lock on which it was first while stopped, if it has no place in any queue because of that.
-    pub(super) fn was_first_on(&self) -> Option<&LockPath> {
+    pub(super) fn was_first_on(&self) -> Option<(&LockPath, LeftStopped)> {
         match self {
-            Self::Leaving { first_on, .. } | Self::Left { first_on } => Some(first_on),
+            Self::Leaving { first_on, left, .. } | Self::Left { first_on, left } => Some((first_on, *left)),
             Self::Not | Self::InQueue => None,
         }
     }

@@ -77,8 +77,12 @@ fn acl(chosen: &SecurityChoice, is_authenticated: bool) -> Result<Acl> {
         Some(AclChoice::List(list)) => list.clone(),
     };
     if acl.needs_credentials() && !is_authenticated {
+        let written = match &chosen.acl {
+            Some(AclChoice::List(list)) => list.to_string(),
+            _ => "creator".to_owned(),
+        };
         bail!(
-            "{} {acl} gives the nodes to their creator, which needs credentials: \
+            "{} {written} gives the nodes to their creator, which needs credentials: \
              add --auth-file FILE, {AUTH} or --tls-cert FILE, or use --acl open",
             chosen.place("acl")
         );

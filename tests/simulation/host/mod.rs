@@ -278,6 +278,7 @@ impl Zklock {
             began,
             give_up_at: contender.wait.map(|wait| began + wait),
             connect_timeout: Duration::from_secs(10),
+            connect_option: "--connect-timeout",
             nonblock: contender.nonblock,
             conflict_exit_code: 124,
             once_per: contender.once_per.filter(|_| contender.locks.len() == 1),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::notices::who;
 use super::{Queueing, SeenBusy};
 use crate::core::exit::Exit;
-use crate::core::message::Message;
+use crate::core::message::{LeftStopped, Message};
 use crate::core::path::LockPath;
 use crate::core::run::{Context, Next, Plan};
 use crate::core::time::BootTime;
@@ -31,8 +31,10 @@ impl Queueing {
             return Next::fail(Message::KeptBusy { hosts, waited });
         };
         let seen_busy = claim.seen_busy();
-        if let Some(path) = self.stop.was_first_on().cloned() {
-            let message = Message::GaveUpStopped { waited, seen_busy };
+        if let Some((first_on, left)) = self.stop.was_first_on() {
+            let message = Message::GaveUpStopped { left, waited, seen_busy };
+            let waited_for = self.waiting_for.as_ref().map(|(path, _)| path);
+            let path = waited_for.filter(|_| left == LeftStopped::WasFirst).unwrap_or(first_on).clone();
             return if seen_busy { busy(path, message, ctx) } else { Next::fail_at(Some(path), message) };
         }
         if session.locks.all_held() {

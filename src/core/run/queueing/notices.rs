@@ -3,7 +3,7 @@
 use super::{Queueing, SeenBusy, StartProgress};
 use crate::core::exit::Exit;
 use crate::core::lease::Lease;
-use crate::core::message::Message;
+use crate::core::message::{LeftStopped, Message};
 use crate::core::path::LockPath;
 use crate::core::planted::{Mistake, planted};
 use crate::core::protocol::{Asker, Reply, RequestError, ServerTime, SessionChange, SessionKey};
@@ -39,7 +39,9 @@ impl Queueing {
                     ctx.say(Message::TimeoutGranted { asked, granted });
                 }
             }
-            ClaimEvent::Unreachable(servers) => return Some(Next::fail(ctx.plan.unreachable(servers))),
+            ClaimEvent::Unreachable(servers) => {
+                return Some(Next::fail(ctx.plan.unreachable(servers, ctx.now)));
+            }
             ClaimEvent::Lost(failure) if is_hopeless(&failure) => {
                 return Some(Next::fail(hopeless(failure, ctx.plan)));
             }
@@ -143,7 +145,7 @@ impl Queueing {
                 return self.lineage.ahead(data, other_holder, ctx);
             }
             ContenderEvent::Held if self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock) => {
-                self.stop.give_place_up(path, ctx);
+                self.stop.give_place_up(path, LeftStopped::BecameFirst, ctx);
             }
             ContenderEvent::Held => {
                 let notices = ctx.state.claim.contend_for_next(ctx.now, ctx.out);

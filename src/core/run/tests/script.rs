@@ -53,6 +53,7 @@ pub(super) fn plan() -> Plan {
         began: BootTime::from_start(BEGAN),
         give_up_at: None,
         connect_timeout: seconds(10.0),
+        connect_option: "--connect-timeout",
         nonblock: false,
         conflict_exit_code: 1,
         once_per: None,

@@ -13,7 +13,8 @@ use crate::core::signal::{SIGCONT, SIGINT, SIGTSTP, SIGUSR1};
 
 fn with_deadline(after: f64) -> Plan {
     let plan = plan();
-    Plan { give_up_at: Some(plan.began + seconds(after)), ..plan }
+    let (give_up_at, connect_timeout) = (Some(plan.began + seconds(after)), seconds(after));
+    Plan { give_up_at, connect_timeout, connect_option: "-w", ..plan }
 }
 
 /// The other contender's node is deleted, and zklock's node is first.
@@ -231,6 +232,10 @@ fn a_deadline_without_an_answer_is_an_error() {
         .at(10.0)
         .session(SessionChange::Unreachable(vec![]))
         .is(TRANSCRIPTS, "unreachable_without_a_limit");
+    for (end, name) in [(0.1, "unreachable_at_once"), (10.0, "unreachable_in_time_without_waiting")] {
+        let mut script = Script::of(Plan { nonblock: true, ..plan() });
+        script.at(end).session(SessionChange::Unreachable(vec![])).is(TRANSCRIPTS, name);
+    }
 }
 
 #[test]
