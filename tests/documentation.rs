@@ -65,20 +65,51 @@ fn every_planted_mistake_that_a_page_names_exists() {
     assert!(stale.is_empty(), "{}", stale.join("\n"));
 }
 
+#[test]
+fn every_page_says_which_commands_need_a_checkout() {
+    // Packages contain the pages, but neither scripts nor sources.
+    const OF_A_CHECKOUT: [&str; 2] = ["scripts/", "cargo "];
+    let mut silent = Vec::new();
+    for (name, text) in pages() {
+        let (mut in_block, mut introduction, mut section) = (false, None, String::new());
+        for (number, line) in (1..).zip(text.lines()) {
+            in_block ^= line.starts_with("```");
+            if line.starts_with("## ") && !in_block {
+                introduction.get_or_insert(std::mem::take(&mut section));
+            }
+            let command = if in_block { line.strip_prefix("$ ") } else { line.strip_prefix("    ") };
+            let needs_one =
+                command.is_some_and(|command| OF_A_CHECKOUT.iter().any(|of| command.starts_with(of)));
+            let before = introduction.iter().chain([&section]).any(|text| text.contains("checkout"));
+            if needs_one && !before {
+                silent.push(format!("{name}:{number}: {line}"));
+            }
+            section.push_str(line);
+        }
+    }
+    assert!(silent.is_empty(), "no word of the checkout that these need:\n{}", silent.join("\n"));
+}
+
 /// A text between backticks, and where it is.
 struct Quoted {
     place: String,
     text: String,
 }
 
-/// Decisions are left out: they stay as they were made.
-fn quoted_in_pages() -> Vec<Quoted> {
+/// The name and the text of each page. Decisions are left out: they stay as they were made.
+fn pages() -> impl Iterator<Item = (String, String)> {
     let docs = fs::read_dir(Path::new(ROOT).join("docs")).unwrap().map(|entry| entry.unwrap().path());
     let pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| Path::new(ROOT).join(page));
+    let pages = pages.into_iter().chain(docs).filter(|page| page.extension().is_some_and(|end| end == "md"));
+    pages.map(|page| {
+        let name = page.strip_prefix(ROOT).unwrap().to_str().unwrap().to_owned();
+        (name, fs::read_to_string(&page).unwrap())
+    })
+}
+
+fn quoted_in_pages() -> Vec<Quoted> {
     let mut all = Vec::new();
-    for page in pages.into_iter().chain(docs).filter(|page| page.extension().is_some_and(|end| end == "md")) {
-        let text = fs::read_to_string(&page).unwrap();
-        let name = page.strip_prefix(ROOT).unwrap().display();
+    for (name, text) in pages() {
         let mut in_block = false;
         for (number, line) in (1..).zip(text.lines()) {
             in_block ^= line.starts_with("```");

@@ -1,9 +1,10 @@
-//! The archive and the container image that `scripts/package` makes.
+//! The packages that `scripts/package` makes.
 //!
 //! A static build of zklock takes minutes, so a stub of C stands for it where only the package around it matters. The
 //! image is also tried with the static zklock, if `scripts/package static` has built one.
 
 mod container;
+mod deb;
 mod image;
 mod in_the_image;
 mod tar;
