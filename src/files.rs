@@ -11,8 +11,8 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::stat::makedev;
 use nix::sys::statfs::{FsType, fstatfs};
 
-use crate::core::text::shell_word;
 use crate::process::open_files::is_placeholder;
+use zklock_core::text::shell_word;
 
 /// The largest size of credentials, certificates and keys.
 const LONGEST: u64 = 32 * 1024;

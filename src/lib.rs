@@ -7,7 +7,6 @@
 
 pub mod cli;
 pub mod config;
-pub mod core;
 pub mod ensemble;
 mod files;
 pub mod job;

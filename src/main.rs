@@ -5,8 +5,6 @@ use std::ffi::OsString;
 
 use zklock::cli;
 use zklock::cli::{LogFormat, Options, StartError};
-use zklock::core::exit::{self, Exit};
-use zklock::core::text::escaped_lines;
 use zklock::output;
 use zklock::output::stdout;
 use zklock::process::end::end;
@@ -15,6 +13,8 @@ use zklock::process::sys;
 use zklock::process::system_error::explain;
 use zklock::run;
 use zklock::subcommands;
+use zklock_core::exit::{self, Exit};
+use zklock_core::text::escaped_lines;
 
 zklock::start!(run_zklock);
 
@@ -24,7 +24,7 @@ fn run_zklock() {
     sys::tune_the_allocator();
     // First, so that an unknown name ends zklock before it does anything.
     #[cfg(planted)]
-    zklock::core::planted::plant(zklock::process::planted::named());
+    zklock_core::planted::plant(zklock::process::planted::named());
     if let Some(line) = cli::completion_request(words) {
         end(subcommands::complete(&line).unwrap_or(Exit::Code(exit::FAILURE)));
     }

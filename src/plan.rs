@@ -7,9 +7,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::core::acl::Acl;
-use crate::core::hosts::Hosts;
-use crate::core::path::LockPath;
+use zklock_core::acl::Acl;
+use zklock_core::hosts::Hosts;
+use zklock_core::path::LockPath;
 
 /// The variable for auth lines. There is no such option, because every user of the machine can read a process's
 /// arguments.

@@ -4,15 +4,15 @@ use std::env;
 use std::panic::{self, AssertUnwindSafe};
 
 use anyhow::{Context, Result, anyhow};
+use zklock_core::environment::{self, held_outside};
+use zklock_core::exit::Exit;
+use zklock_core::monitor::Outcome;
+use zklock_core::run::{Plan, Surroundings};
 
 use super::job::spawn::Launch;
 use super::job::{become_command, fit};
 use super::monitor;
 use super::worker;
-use crate::core::environment::{self, held_outside};
-use crate::core::exit::Exit;
-use crate::core::monitor::Outcome;
-use crate::core::run::{Plan, Surroundings};
 use crate::ensemble::Settings;
 use crate::link::{self, InheritedState, Side};
 use crate::output;

@@ -1,78 +1,23 @@
-//! Checks the architecture in the sources: code that decides imports nothing that acts, and dependencies go one way.
+//! Checks the architecture in the sources: dependencies go one way. That the core doesn't act is for `crates/core` itself:
+//! its manifest and its `clippy.toml` have nothing to act with.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the core may import besides itself: data and texts, but no clock, no input or output, and no randomness.
-const CORE_MAY_USE: [&str; 19] = [
-    "crate::core",
-    "super",
-    "self",
-    "std::collections",
-    "std::ffi",
-    "std::fmt",
-    "std::iter",
-    "std::mem",
-    "std::net::Ipv4Addr",
-    "std::net::Ipv6Addr",
-    "std::ops",
-    "std::sync::atomic",
-    "std::time::Duration",
-    "anyhow",
-    "jiff::Timestamp",
-    "serde",
-    "serde_json",
-    "thiserror",
-    "uuid::Uuid",
-];
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// What individual files of the core may use in addition.
-const EXCEPTIONS: [(&str, &str); 2] = [
-    // Numbers only.
-    ("signal.rs", "nix::libc"),
-    // The names of the mistakes, for a build with `--cfg planted`.
-    ("planted.rs", "clap::ValueEnum"),
-];
+/// The sources of the program, and those of the core.
+const ROOTS: [&str; 2] = ["src", "crates/core/src"];
 
-/// Names whose use would make the core act, or make its decisions depend on chance.
-const FORBIDDEN_IN_CORE: [&str; 9] = [
-    "Instant",
-    "SystemTime",
-    "new_v4",
-    "fastrand",
-    "log::",
-    "std::fs",
-    "std::env",
-    "std::process",
-    "std::thread",
-];
-
-/// The rooms that the core doesn't know.
-const ROOMS_THAT_ACT: [&str; 13] = [
-    "crate::cli",
-    "crate::config",
-    "crate::ensemble",
-    "crate::files",
-    "crate::job",
-    "crate::link",
-    "crate::monitor",
-    "crate::output",
-    "crate::plan",
-    "crate::process",
-    "crate::run",
-    "crate::subcommands",
-    "crate::worker",
-];
-
-/// The sources below a directory of `src` with their texts, without tests and comments.
+/// The sources below a directory with their texts, without tests and comments.
 fn sources(below: &str) -> Vec<(PathBuf, String)> {
     files(below).into_iter().map(|(path, text)| (path, shipped(&text))).collect()
 }
 
 /// The same with comments and the unit tests in them.
 fn files(below: &str) -> Vec<(PathBuf, String)> {
-    let mut directories = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(below)];
+    let mut directories = vec![Path::new(ROOT).join(below)];
     let mut found = vec![];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(&directory).unwrap() {
@@ -99,43 +44,9 @@ fn shipped(text: &str) -> String {
     text[..end].lines().filter(is_code).collect::<Vec<_>>().join("\n")
 }
 
-/// The paths that `use` declarations name; of a list in braces, the part before it.
-fn imports(text: &str) -> Vec<String> {
-    let declarations = text.split("\nuse ").skip(1).chain(text.split("\npub use ").skip(1));
-    declarations
-        .map(|rest| rest.split(';').next().unwrap_or_default())
-        .map(|path| path.split('{').next().unwrap_or_default().trim_end_matches("::").to_owned())
-        .collect()
-}
-
-fn is_below(path: &str, root: &str) -> bool {
-    path == root || path.strip_prefix(root).is_some_and(|rest| rest.starts_with("::"))
-}
-
-#[test]
-fn the_core_imports_nothing_that_acts() {
-    for (file, text) in sources("core") {
-        let name = file.file_name().and_then(|name| name.to_str()).unwrap();
-        for path in imports(&format!("\n{text}")) {
-            let may = CORE_MAY_USE.iter().any(|root| is_below(&path, root));
-            let is_exception = EXCEPTIONS.iter().any(|(of, root)| *of == name && is_below(&path, root));
-            // A submodule of the same file.
-            let is_own = text.contains(&format!("mod {};", path.split("::").next().unwrap()));
-            assert!(may || is_exception || is_own, "{} imports {path}", file.display());
-        }
-        for word in FORBIDDEN_IN_CORE {
-            assert!(!text.contains(word), "{} says {word}", file.display());
-        }
-        for outside in ROOMS_THAT_ACT {
-            assert!(!text.contains(outside), "{} knows {outside}", file.display());
-        }
-    }
-}
-
-/// The rooms below a directory of `src`, its files and directories, and which of the others each of them knows. `module` is
-/// the directory's path in the program.
-fn arrows(below: &str, module: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(below);
+/// The rooms of a crate, its files and directories, and which of the others each of them knows.
+fn arrows(below: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let root = Path::new(ROOT).join(below);
     // The room, a file's depth in it, and the file's text.
     let place = |(file, text): (PathBuf, String)| {
         let inside = file.strip_prefix(&root).unwrap().with_extension("");
@@ -148,14 +59,14 @@ fn arrows(below: &str, module: &str) -> BTreeMap<String, BTreeSet<String>> {
     let mut arrows: BTreeMap<_, BTreeSet<_>> =
         files.iter().map(|(room, ..)| (room.clone(), BTreeSet::new())).collect();
     for (room, depth, text) in &files {
-        assert!(!text.contains(&format!("{module}::{{")), "{room}: a list of rooms, which isn't read here");
+        assert!(!text.contains("crate::{"), "{room}: a list of rooms, which isn't read here");
         let is_named = |path: &str, other: &str| {
             let path = format!("{path}::{other}");
             let after = text.match_indices(&path).map(|(at, _)| &text[at + path.len()..]);
             after.into_iter().any(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
         };
         let is_known = |other: &&String| {
-            *other != room && (is_named(module, other) || *depth == 1 && is_named("super", other))
+            *other != room && (is_named("crate", other) || *depth == 1 && is_named("super", other))
         };
         let known: Vec<_> = files.iter().map(|(other, ..)| other).filter(is_known).cloned().collect();
         arrows.entry(room.clone()).or_default().extend(known);
@@ -176,9 +87,9 @@ fn in_cycles(mut arrows: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String,
 
 #[test]
 fn no_rooms_know_each_other() {
-    for (below, module) in [("", "crate"), ("core", "crate::core")] {
-        let cycles = in_cycles(arrows(below, module));
-        assert!(cycles.is_empty(), "{module}: {cycles:#?}");
+    for root in ROOTS {
+        let cycles = in_cycles(arrows(root));
+        assert!(cycles.is_empty(), "{root}: {cycles:#?}");
     }
 }
 
@@ -193,16 +104,16 @@ fn a_cycle_is_found() {
 #[test]
 fn arrows_go_one_way() {
     for (below, outside) in [
-        ("ensemble", "core::queue"),
-        ("ensemble", "core::lease"),
-        ("ensemble", "core::run"),
-        ("config", "crate::subcommands"),
-        ("config", "crate::cli"),
-        ("cli", "crate::subcommands"),
-        ("core/queue", "core::lease"),
-        ("process", "crate::ensemble"),
-        ("job", "crate::worker"),
-        ("worker", "crate::monitor::"),
+        ("src/ensemble", "zklock_core::queue"),
+        ("src/ensemble", "zklock_core::lease"),
+        ("src/ensemble", "zklock_core::run"),
+        ("src/config", "crate::subcommands"),
+        ("src/config", "crate::cli"),
+        ("src/cli", "crate::subcommands"),
+        ("crates/core/src/queue", "crate::lease"),
+        ("src/process", "crate::ensemble"),
+        ("src/job", "crate::worker"),
+        ("src/worker", "crate::monitor::"),
     ] {
         for (file, text) in sources(below) {
             assert!(!text.contains(outside), "{} knows {outside}", file.display());
@@ -214,7 +125,7 @@ fn arrows_go_one_way() {
 #[test]
 fn public_types_and_functions_have_a_comment() {
     let kinds = ["fn", "struct", "enum", "trait", "type", "const", "static"];
-    for (file, text) in files("") {
+    for (file, text) in ROOTS.into_iter().flat_map(files) {
         assert!(text.starts_with("//! "), "{} doesn't say what it is for", file.display());
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
         for (number, line) in lines.iter().enumerate() {
@@ -236,7 +147,7 @@ fn public_types_and_functions_have_a_comment() {
 /// Passwords and keys reach the servers and nothing else: no file, no log, no other process.
 #[test]
 fn nothing_with_a_secret_can_be_serialised() {
-    for (file, text) in sources("ensemble/security") {
+    for (file, text) in sources("src/ensemble/security") {
         assert!(!text.contains("serde"), "{} uses serde", file.display());
     }
 }
@@ -255,8 +166,41 @@ fn the_example_of_a_test_in_contributing_is_one_of_the_tests() {
 
 #[test]
 fn the_loop_of_the_worker_is_short() {
-    let (_, text) = sources("worker").into_iter().find(|(file, _)| file.ends_with("worker/mod.rs")).unwrap();
+    let (_, text) =
+        sources("src/worker").into_iter().find(|(file, _)| file.ends_with("worker/mod.rs")).unwrap();
     let after = text.split("fn run_loop(").nth(1).unwrap();
     let lines = after.lines().take_while(|line| *line != "}").count();
     assert!(lines < 80, "{lines} lines");
+}
+
+fn manifests() -> [toml::Table; 2] {
+    [include_str!("../Cargo.toml"), include_str!("../crates/core/Cargo.toml")]
+        .map(|text| text.parse().unwrap())
+}
+
+/// A build with all features, as made by distributions and scanners, must have the same lease.
+#[test]
+fn no_cargo_feature_touches_the_lease() {
+    let [program, core] = manifests();
+    let features: Vec<&str> = program["features"].as_table().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(features, ["gssapi"], "check that a new feature leaves the lease alone, then add it here");
+    assert!(!core.contains_key("features"), "the core has no features");
+    let requests = sources("src/ensemble").into_iter().filter(|(file, _)| file.ends_with("write.rs"));
+    for (file, text) in requests.chain(sources("crates/core/src")) {
+        assert!(!text.contains("feature ="), "{}: a feature changes a decision or a request", file.display());
+    }
+}
+
+/// A build script or a cargo setting in the repository could enable the cfg in every build.
+#[test]
+fn only_rustflags_plant_a_mistake() {
+    let manifests = manifests();
+    for manifest in &manifests {
+        assert!(!manifest["package"].as_table().unwrap().contains_key("build"));
+    }
+    for file in ["build.rs", ".cargo", "crates/core/build.rs", "crates/core/.cargo", "crates/.cargo"] {
+        assert!(!Path::new(ROOT).join(file).exists(), "{file}");
+    }
+    let known = &manifests[0]["workspace"]["lints"]["rust"]["unexpected_cfgs"]["check-cfg"];
+    assert_eq!(known.as_array().unwrap().as_slice(), ["cfg(planted)".into()]);
 }

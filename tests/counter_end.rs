@@ -2,7 +2,7 @@
 //! set, because 2^31 creates take days.
 
 use crate::support::{Case, DEADLINE, Server};
-use zklock::core::queue::order::SEQUENCE_LIMIT;
+use zklock_core::queue::order::SEQUENCE_LIMIT;
 use zookeeper::CreateMode;
 
 /// A case whose path gives the next contender this number.

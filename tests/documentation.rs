@@ -5,15 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use clap::ValueEnum as _;
-use zklock::core::planted::Mistake;
+use zklock_core::planted::Mistake;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 #[test]
 fn every_test_that_a_page_names_exists() {
     let tests: BTreeSet<String> = behaviour_tests().into_iter().chain(unit_tests()).collect();
-    let modules: Vec<String> = sources("src").chain(sources("tests")).map(|(module, _)| module).collect();
+    let modules = ["src", "crates/core/src", "crates/core/tests", "tests"].into_iter().flat_map(sources);
+    let modules: Vec<String> = modules.map(|(module, _)| module).collect();
     let mut stale = Vec::new();
     for quoted in quoted_in_pages().iter().filter(|quoted| is_name(&quoted.text)) {
         let name = quoted.text.trim_end_matches("::*");
@@ -30,7 +30,8 @@ fn every_test_that_a_page_names_exists() {
 
 #[test]
 fn every_file_of_the_project_that_a_page_names_exists() {
-    const DIRECTORIES: [&str; 7] = ["src/", "tests/", "scripts/", "docs/", "fuzz/", "benches/", ".github/"];
+    const DIRECTORIES: [&str; 8] =
+        ["src/", "crates/", "tests/", "scripts/", "docs/", "fuzz/", "benches/", ".github/"];
     let missing: Vec<String> = quoted_in_pages()
         .iter()
         .filter(|quoted| DIRECTORIES.iter().any(|directory| quoted.text.starts_with(directory)))
@@ -43,10 +44,7 @@ fn every_file_of_the_project_that_a_page_names_exists() {
 
 #[test]
 fn every_planted_mistake_that_a_page_names_exists() {
-    let mistakes: BTreeSet<String> = Mistake::value_variants()
-        .iter()
-        .map(|mistake| mistake.to_possible_value().unwrap().get_name().to_owned())
-        .collect();
+    let mistakes: BTreeSet<String> = Mistake::ALL.iter().map(ToString::to_string).collect();
     let mut stale = Vec::new();
     for quoted in quoted_in_pages() {
         let mut words = quoted.text.split(' ');
@@ -163,7 +161,7 @@ fn behaviour_tests() -> Vec<String> {
 /// The unit tests, by the text of the sources: their binary is not this one.
 fn unit_tests() -> Vec<String> {
     let mut names = Vec::new();
-    for (file, text) in sources("src") {
+    for (file, text) in ["src", "crates/core/src"].into_iter().flat_map(sources) {
         let (mut module, mut is_test) = (file.clone(), false);
         for line in text.lines().map(str::trim) {
             if let Some(inner) = line.strip_prefix("mod ").and_then(|line| line.strip_suffix(" {")) {

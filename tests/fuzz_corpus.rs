@@ -7,8 +7,19 @@ use std::path::Path;
 #[path = "../fuzz/src/lib.rs"]
 #[allow(unreachable_pub, reason = "a crate of its own where it is fuzzed")]
 mod checks;
+#[path = "../fuzz/src/configuration.rs"]
+#[allow(unreachable_pub, reason = "as above")]
+mod configuration;
+
+use checks::shown;
 
 const FUZZ: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz");
+
+/// Each target with its check.
+fn all() -> impl Iterator<Item = checks::Target> {
+    let last: checks::Target = ("configuration", configuration::check);
+    checks::TARGETS.iter().copied().chain([last])
+}
 
 /// The names in a directory.
 fn names(dir: impl AsRef<Path>) -> Vec<String> {
@@ -21,7 +32,7 @@ fn names(dir: impl AsRef<Path>) -> Vec<String> {
 
 #[test]
 fn whatever_was_ever_fed_to_a_target_keeps_its_promises() {
-    for (target, check) in checks::TARGETS {
+    for (target, check) in all() {
         let dir = Path::new(FUZZ).join("corpus").join(target);
         let inputs = names(&dir);
         assert!(inputs.len() >= 5, "{target} has a corpus");
@@ -34,7 +45,7 @@ fn whatever_was_ever_fed_to_a_target_keeps_its_promises() {
 
 #[test]
 fn every_target_has_its_check_and_its_corpus() {
-    let mut targets: Vec<String> = checks::TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let mut targets: Vec<String> = all().map(|(name, _)| name.to_owned()).collect();
     targets.sort();
     assert_eq!(names(Path::new(FUZZ).join("corpus")), targets);
     let files: Vec<String> = targets.iter().map(|target| format!("{target}.rs")).collect();

@@ -6,16 +6,16 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use zklock::core::loss::{Loss, Silence};
-use zklock::core::message::{Fate, LeftStopped, Level, Message};
-use zklock::core::monitor::{MonitorMessage, WorkerFailure};
-use zklock::core::pair::Stage;
-use zklock::core::protocol::{ConnectFailure, RequestError};
-use zklock::core::queue::contender::ContentionError;
-use zklock::core::queue::name::{Family, Mode};
-use zklock::core::queue::order::QueueError;
-use zklock::core::queue::other_recipes::Recipe;
-use zklock::core::server_wait::{Awaited, ServerWait};
+use zklock_core::loss::{Loss, Silence};
+use zklock_core::message::{Fate, LeftStopped, Level, Message};
+use zklock_core::monitor::{MonitorMessage, WorkerFailure};
+use zklock_core::pair::Stage;
+use zklock_core::protocol::{ConnectFailure, RequestError};
+use zklock_core::queue::contender::ContentionError;
+use zklock_core::queue::name::{Family, Mode};
+use zklock_core::queue::order::QueueError;
+use zklock_core::queue::other_recipes::Recipe;
+use zklock_core::server_wait::{Awaited, ServerWait};
 
 const SPAN: Duration = Duration::from_secs(12);
 
@@ -343,7 +343,7 @@ fn said_by_the_core() -> impl Iterator<Item = String> {
 #[test]
 fn the_page_explains_nothing_that_is_not_said() {
     let mut sources = String::new();
-    let mut directories = vec![repository().join("src")];
+    let mut directories = vec![repository().join("src"), repository().join("crates/core/src")];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();

@@ -1,3 +1,8 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| zklock_fuzz::configuration::check(data));
+#[path = "../src/configuration.rs"]
+mod configuration;
+
+use zklock_fuzz::shown;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| configuration::check(data));

@@ -1,6 +1,6 @@
 //! Connect strings.
 
-use zklock::core::hosts::Hosts;
+use zklock_core::hosts::Hosts;
 
 use super::shown::assert_harmless;
 

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use zklock::core::environment::{HELD, environment, held_outside};
+use zklock_core::environment::{HELD, environment, held_outside};
 
 /// Nonsense is no lock; what is understood is passed on to the command as it came.
 pub fn check(data: &[u8]) {

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use zklock::core::path::LockPath;
+use zklock_core::path::LockPath;
 
 /// A path is refused with a reason, or the server takes it too and it stays as it is.
 pub fn check(data: &[u8]) {

@@ -1,7 +1,7 @@
 //! The data of somebody else's node, as the server gives it.
 
-use zklock::core::queue::record::{Record, has_slot, revocation};
-use zklock::core::text::printable;
+use zklock_core::queue::record::{Record, has_slot, revocation};
+use zklock_core::text::printable;
 
 use super::shown::assert_harmless;
 

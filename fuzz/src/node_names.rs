@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::mem::discriminant;
 
-use zklock::core::queue::name::{Family, Mode, Name};
-use zklock::core::queue::order::{Decision, anybody_behind, decide, look};
+use zklock_core::queue::name::{Family, Mode, Name};
+use zklock_core::queue::order::{Decision, anybody_behind, decide, look};
 
 use super::shown::assert_harmless;
 

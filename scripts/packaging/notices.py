@@ -56,7 +56,8 @@ def standard_library():
 
 
 def main(target):
-    _, others = crates.shipped(target)
+    # The core is zklock's own.
+    others = [package for package in crates.shipped(target)[1] if package["source"]]
     texts = {package["id"]: texts_of(package) for package in others}
     apache = next(text for found in texts.values() for text in found if APACHE.match(text))
     missing, users = [], {}

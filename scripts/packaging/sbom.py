@@ -37,7 +37,9 @@ def component(kind, package):
 
 def crate(package, sums):
     result = component("library", package)
-    result["hashes"] = [{"alg": "SHA-256", "content": sums[package["name"], package["version"]]}]
+    # The core is a part of the sources, not an archive.
+    if package["source"]:
+        result["hashes"] = [{"alg": "SHA-256", "content": sums[package["name"], package["version"]]}]
     if package["repository"]:
         result["externalReferences"] = [{"type": "vcs", "url": package["repository"]}]
     return result

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args, ValueEnum};
+use zklock_core::hosts::Hosts;
 
 use super::security::SecurityOptions;
 use super::values;
-use crate::core::hosts::Hosts;
 use crate::plan::AuthLines;
 
 /// The options that a command and every subcommand have. The `-h` of a subcommand leaves them out.

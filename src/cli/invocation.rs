@@ -7,11 +7,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use thiserror::Error;
+use zklock_core::path::{LockPath, PathError};
+use zklock_core::spelling::nearest;
+use zklock_core::text::{escaped, shell_word};
 
 use super::{SUBCOMMANDS, other_tools};
-use crate::core::path::{LockPath, PathError};
-use crate::core::spelling::nearest;
-use crate::core::text::{escaped, shell_word};
 use crate::plan::Invocation;
 
 /// Why the words aren't locks and a command.

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
+use zklock_core::duration;
+use zklock_core::queue::name::{Family, Mode};
 
 use super::invocation::{self, InvocationError};
 use super::values;
-use crate::core::duration;
-use crate::core::queue::name::{Family, Mode};
 use crate::plan::Invocation;
 
 /// How the lock is taken, held and lost.
@@ -66,7 +66,7 @@ pub struct LockOptions {
     pub progress: Option<Duration>,
 
     /// Exit with N if the lock is busy; 0 suits cron
-    #[arg(short = 'E', long, value_name = "N", default_value_t = crate::core::exit::CONFLICT, help_heading = "Waiting", value_parser = values::checked(values::exit_code))]
+    #[arg(short = 'E', long, value_name = "N", default_value_t = zklock_core::exit::CONFLICT, help_heading = "Waiting", value_parser = values::checked(values::exit_code))]
     pub conflict_exit_code: u8,
 
     /// Run STRING by /bin/sh -c

@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use clap::ArgMatches;
 use clap::error::{ContextKind, Error, ErrorKind};
 use clap::parser::ValueSource;
+use zklock_core::spelling::nearest_or_longer;
+use zklock_core::text::escaped;
 
 use super::{SUBCOMMANDS, SUBCOMMANDS_WITHOUT_SERVERS, StartError, definition, other_tools, version};
 use crate::config::{self, ConfigError, context};
-use crate::core::spelling::nearest_or_longer;
-use crate::core::text::escaped;
 
 /// Why zklock doesn't start, by clap's error about these words.
 pub(super) fn usage(error: Error, words: &[OsString]) -> StartError {

@@ -8,8 +8,9 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use zklock_core::text::escaped;
+
 use super::InvocationError;
-use crate::core::text::escaped;
 use crate::files::open_to_read;
 use crate::plan::Invocation;
 

@@ -1,8 +1,9 @@
 //! What the options ask for, as plain data.
 
+use zklock_core::run::{Plan, Surroundings};
+use zklock_core::text::printable;
+
 use super::{InvocationError, Options};
-use crate::core::run::{Plan, Surroundings};
-use crate::core::text::printable;
 use crate::plan::{Connection, Invocation, Job, SecurityChoice};
 
 impl Options {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
+use zklock_core::acl::{Acl, AclError};
 
 use super::values;
-use crate::core::acl::{Acl, AclError};
 use crate::plan::AclChoice;
 
 /// The security options.

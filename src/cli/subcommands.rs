@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use zklock_core::path::{LockPath, NodePath, PathError};
+use zklock_core::text::escaped;
 
 use super::values;
-use crate::core::path::{LockPath, NodePath, PathError};
-use crate::core::text::escaped;
 
 // A subcommand with its options. It has no doc comment: clap would make it the first line of zklock's own help.
 #[derive(Debug, Clone, clap::Subcommand)]

@@ -8,9 +8,8 @@ use anyhow::{Context, Result, bail};
 use clap::builder::TypedValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
-
-use crate::core::text::escaped;
-use crate::core::{duration, signal};
+use zklock_core::text::escaped;
+use zklock_core::{duration, signal};
 
 /// A parser for clap whose error names the option and the value, in printable characters.
 pub(super) fn checked<T, E>(check: fn(&str) -> Result<T, E>) -> impl TypedValueParser<Value = T>

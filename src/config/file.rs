@@ -5,12 +5,12 @@ use std::path::Path;
 
 use clap::{Arg, Command};
 use toml::de::{DeTable, DeValue};
+use zklock_core::spelling::nearest;
+use zklock_core::text::escaped;
 
 use super::not_toml::not_toml;
 use super::value;
 use super::{AUTH, Auth, Config, ConfigError, Definition, KEYS, id};
-use crate::core::spelling::nearest;
-use crate::core::text::escaped;
 use crate::files::{open_to_read, refuse_if_others_can_read};
 
 /// A setting of a configuration file.

@@ -1,8 +1,7 @@
 //! clap's errors as one line in printable characters.
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-
-use crate::core::text::{escaped, escaped_lines};
+use zklock_core::text::{escaped, escaped_lines};
 
 /// The message for an error of clap's.
 pub fn mistake(error: &Error) -> String {

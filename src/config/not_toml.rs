@@ -2,11 +2,11 @@
 
 use clap::Command;
 use toml::de::Error;
+use zklock_core::text::escaped;
 
 use super::AUTH;
 use super::file::known;
 use super::value::is_switch;
-use crate::core::text::escaped;
 
 /// What is wrong in this line: the parser's message, or the remedy for a value without quotes.
 pub(super) fn not_toml(definition: &Command, error: &Error, text: &str, line: usize) -> String {

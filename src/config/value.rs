@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, Command};
 use toml::de::DeValue;
+use zklock_core::text::escaped;
 
 use super::mistake;
-use crate::core::text::escaped;
 
 /// The value as text, as on the command line, or why the option doesn't accept it. `written` is the value as it stands
 /// in the file.

@@ -5,17 +5,17 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use thiserror::Error;
+use zklock_core::duration;
+use zklock_core::message::Message;
+use zklock_core::protocol::QuestionIndex;
+use zklock_core::server_wait::NOTICEABLE;
+use zklock_core::time::BootTime;
 
 use super::session::EventSink;
 use super::{
     Asker, Created, NodePath, ReadNode, Reply, Request, RequestError, Session, SessionChange, SessionKey,
     Settings,
 };
-use crate::core::duration;
-use crate::core::message::Message;
-use crate::core::protocol::QuestionIndex;
-use crate::core::server_wait::NOTICEABLE;
-use crate::core::time::BootTime;
 use crate::process::clock;
 
 /// The most requests in flight at once, because the ensemble serves other clients too.

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use async_io::Timer;
 use futures::future::{Either, select};
+use zklock_core::connecting::ConnectSpeed;
+use zklock_core::connecting::retry::{AttemptLimit, RetryPlan};
+use zklock_core::hosts::Server;
+use zklock_core::time::BootTime;
 use zookeeper_client::{Client, Error, SessionInfo};
 
 use super::diagnosis::ServerDiagnosis;
 use super::resolver::Resolver;
 use super::security::Rotation;
 use super::{ConnectFailure, Hosts, Settings, diagnose, write};
-use crate::core::connecting::ConnectSpeed;
-use crate::core::connecting::retry::{AttemptLimit, RetryPlan};
-use crate::core::hosts::Server;
-use crate::core::time::BootTime;
 use crate::process::clock;
 
 /// A shorter session timeout is refused, because no command can be stopped in that time. A server grants at least two

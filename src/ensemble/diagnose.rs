@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use async_io::Timer;
 use futures::channel::oneshot;
+use zklock_core::hosts::Server;
+use zklock_core::time::BootTime;
 
 use super::diagnosis::{Diagnosis, DiagnosisUpdate, Observation, ServerAnswers, ServerDiagnosis, is_enough};
 use super::handshake::{self, Handshake};
 use super::security::{Tls, server_name};
 use super::{Settings, resolver};
-use crate::core::hosts::Server;
-use crate::core::time::BootTime;
 use crate::process::clock;
 
 /// The longest diagnosis. The last one before the connect timeout takes at most half of it. Connecting goes on

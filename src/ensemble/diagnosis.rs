@@ -4,8 +4,9 @@ use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, SocketAddr};
 
-use crate::core::hosts::Server;
-use crate::core::text::printable;
+use zklock_core::hosts::Server;
+use zklock_core::text::printable;
+
 use crate::process::system_error::describe;
 
 /// The diagnosis of one server, or of some of its addresses.

@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use zklock_core::text::printable;
+
 use super::diagnosis::{Diagnosis, Observation, ServerAnswers, VERSION};
 use super::{Settings, diagnose};
-use crate::core::text::printable;
 
 /// The result of asking one address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -27,13 +27,14 @@ pub use self::blocking_session::{Answer, BlockingError, BlockingSession, Limit, 
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{Ca, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles};
 pub use self::session::{EventSink, Session};
-pub use crate::core::hosts::Hosts;
-pub use crate::core::path::NodePath;
-pub use crate::core::protocol::{
+pub use zklock_core::hosts::Hosts;
+pub use zklock_core::path::NodePath;
+pub use zklock_core::protocol::{
     Asker, ConnectFailure, Created, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange,
     SessionKey,
 };
-use crate::core::time::BootTime;
+use zklock_core::time::BootTime;
+
 use crate::plan::Connection;
 use crate::process::{limits, open_files};
 

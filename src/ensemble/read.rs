@@ -2,6 +2,7 @@
 
 use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
+use super::failure::request_error;
 use super::requests::{Answer, LocalFuture, pause, retry_throttled};
 use super::watches::Watcher;
 use super::{Node, NodePath, ReadNode, Reply, RequestError, ServerTime};
@@ -12,7 +13,7 @@ pub(super) fn list<'a>(
 ) -> LocalFuture<'a, Result<Vec<String>, RequestError>> {
     let path = path.clone();
     let list = retry_throttled(move || client.list_children(path.as_str()));
-    Box::pin(async move { Ok(list.await?) })
+    Box::pin(async move { list.await.map_err(request_error) })
 }
 
 /// Lets the server catch up with the leader (`sync`), and then lists. Both are sent together, and both are sent again
@@ -28,7 +29,7 @@ pub(super) fn catch_up_and_list(
                 // Without the lock path there is nothing to catch up with; the listing fails the same way.
                 Ok(()) | Err(Error::NoNode) => break listed.await,
                 Err(Error::Throttled) => pause().await,
-                Err(error) => break Err(error.into()),
+                Err(error) => break Err(request_error(error)),
             }
             (sync, listed) = (self::sync(client, &path), list(client, &path));
         }
@@ -52,7 +53,7 @@ pub(super) fn watch(client: &Client, path: NodePath) -> LocalFuture<'_, Answer> 
         let (node, watch) = match read.await {
             Ok((data, stat, watcher)) => (Ok(node(data, &stat)), Some((path.clone(), watcher.into()))),
             Err(Error::NoAuth) => watch_from_above(client, &path).await,
-            Err(error) => (Err(error.into()), None),
+            Err(error) => (Err(request_error(error)), None),
         };
         Answer { reply: Reply::Read(path, node), watch }
     })
@@ -68,7 +69,7 @@ async fn watch_from_above(
             (Ok(ReadNode::Hidden), Some((path.clone(), watcher.into())))
         }
         Ok(_) => (Err(RequestError::NoNode), None),
-        Err(error) => (Err(error.into()), None),
+        Err(error) => (Err(request_error(error)), None),
     }
 }
 
@@ -84,9 +85,9 @@ pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Rea
                 Ok(Some(stat)) => Ok(node(vec![], &stat)),
                 Ok(None) => Err(RequestError::NoNode),
                 Err(Error::NoAuth) => Ok(ReadNode::Hidden),
-                Err(error) => Err(error.into()),
+                Err(error) => Err(request_error(error)),
             },
-            Err(error) => Err(error.into()),
+            Err(error) => Err(request_error(error)),
         }
     })
 }
@@ -108,7 +109,7 @@ pub(super) fn watch_below(client: &Client, path: NodePath) -> LocalFuture<'_, An
                 reply: Reply::Watching(Ok(())),
                 watch: Some((path, Watcher::Persistent(Box::new(watchers)))),
             },
-            Err(error) => Reply::Watching(Err(error.into())).into(),
+            Err(error) => Reply::Watching(Err(request_error(error))).into(),
         }
     })
 }

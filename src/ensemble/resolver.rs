@@ -11,8 +11,7 @@ use std::time::Duration;
 use async_io::Timer;
 use futures::channel::oneshot;
 use futures::future::{Either, join_all, select};
-
-use crate::core::hosts::Server;
+use zklock_core::hosts::Server;
 
 /// The servers of the connect string, and the known addresses of each.
 pub(super) struct Resolver(Vec<ResolvedServer>);

@@ -15,6 +15,8 @@ use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
 use futures::future::{Either, ready, select};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, select_biased};
+use zklock_core::connecting::{ConnectSpeed, ReconnectPause, longest_reconnection};
+use zklock_core::planted::{Mistake, planted};
 use zookeeper_client::{Acl, Client, Error, SessionInfo, SessionState};
 
 use super::connect::{Connection, Dialer};
@@ -25,8 +27,6 @@ use super::watches::Watches;
 use super::{
     Asker, NodePath, Reply, Request, RequestError, SessionChange, SessionKey, Settings, diagnose, write,
 };
-use crate::core::connecting::{ConnectSpeed, ReconnectPause, longest_reconnection};
-use crate::core::planted::{Mistake, planted};
 use crate::process::{clock, sys};
 
 /// The name of a session's thread.

@@ -2,12 +2,13 @@
 //! lock.
 
 use futures::FutureExt;
+use zklock_core::planted::{Mistake, planted};
+use zklock_core::time::BootTime;
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
 
+use super::failure::request_error;
 use super::requests::{Answer, LocalFuture, pause, retry_throttled};
 use super::{Created, NodePath, Reply, RequestError, ServerTime, read};
-use crate::core::planted::{Mistake, planted};
-use crate::core::time::BootTime;
 use crate::process::clock;
 
 /// Creates an ephemeral sequential node, and checks that zklock can read it. The request is sent before this returns.
@@ -41,7 +42,7 @@ pub(super) fn create<'a>(
                 Err(Error::Throttled) => pause().await,
                 // The create that returns the node's stat came with 3.5.
                 Err(Error::Unimplemented) => break Reply::Created(Err(RequestError::TooOld)).into(),
-                Err(error) => break Reply::Created(Err(error.into())).into(),
+                Err(error) => break Reply::Created(Err(request_error(error))).into(),
             }
         }
     }
@@ -86,7 +87,7 @@ async fn make(client: &Client, acl: &[Acl], path: &str, mode: CreateMode) -> Res
         match client.mkdir(path, &options).await {
             Err(Error::Throttled) => pause().await,
             Err(Error::NoAuth) => return Err(RequestError::NoCreate(lowest_existing(client, path).await?)),
-            result => return Ok(result?),
+            result => return result.map_err(request_error),
         }
     }
 }
@@ -99,7 +100,7 @@ async fn lowest_existing(client: &Client, path: &str) -> Result<String, RequestE
         match retry_throttled(|| client.check_stat(parent)).await {
             Ok(None) => {}
             Ok(Some(_)) | Err(Error::NoAuth) => return Ok(parent.to_owned()),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(request_error(error)),
         }
         above = parent;
     }
@@ -113,7 +114,7 @@ pub(super) fn delete(
     version: Option<i32>,
 ) -> LocalFuture<'static, Result<(), RequestError>> {
     let delete = client.delete(path, version);
-    delete.map(|result| result.map_err(RequestError::from)).boxed_local()
+    delete.map(|result| result.map_err(request_error)).boxed_local()
 }
 
 /// Replaces a node's data, and returns the server's time of the write.
@@ -124,7 +125,7 @@ pub(super) fn replace(
     version: i32,
 ) -> LocalFuture<'_, Result<ServerTime, RequestError>> {
     let write = retry_throttled(move || client.set_data(path.as_str(), &data, Some(version)));
-    Box::pin(async move { Ok(ServerTime(write.await?.mtime)) })
+    Box::pin(async move { Ok(ServerTime(write.await.map_err(request_error)?.mtime)) })
 }
 
 /// Writes the record and deletes the node in one transaction. The record is created if it doesn't exist. If another
@@ -140,18 +141,20 @@ pub(super) async fn conclude(
     loop {
         let mut multi = client.new_multi_writer();
         if exists {
-            multi.add_set_data(record, data, None)?;
+            multi.add_set_data(record, data, None).map_err(request_error)?;
         } else {
-            multi.add_create(record, data, &CreateMode::Persistent.with_acls(Acls::new(acl)))?;
+            multi
+                .add_create(record, data, &CreateMode::Persistent.with_acls(Acls::new(acl)))
+                .map_err(request_error)?;
         }
-        multi.add_delete(node, None)?;
+        multi.add_delete(node, None).map_err(request_error)?;
         match multi.commit().await {
             Err(MultiWriteError::OperationFailed { index: 0, source: Error::NoNode }) if exists => {
                 exists = false;
             }
             Err(MultiWriteError::OperationFailed { index: 0, source: Error::NodeExists }) => exists = true,
             Err(MultiWriteError::RequestFailed { source: Error::Throttled }) => pause().await,
-            Err(error) => return Err(Error::from(error).into()),
+            Err(error) => return Err(request_error(error.into())),
             Ok(_) => return Ok(()),
         }
     }
@@ -168,14 +171,14 @@ pub(super) fn confirm<'a>(
     let sent = clock::now();
     if let (true, Some(path)) = (planted(Mistake::LeaseSync), paths.first()) {
         let sync = read::sync(client, path);
-        return (sent, Box::pin(async move { Ok(sync.await?) }));
+        return (sent, Box::pin(async move { sync.await.map_err(request_error) }));
     }
     let mut multi = client.new_multi_writer();
     for path in paths {
         if let Err(error) = multi.add_check_version(path.as_str(), -1) {
-            return (sent, Box::pin(std::future::ready(Err(error.into()))));
+            return (sent, Box::pin(std::future::ready(Err(request_error(error)))));
         }
     }
     let commit = multi.commit();
-    (sent, Box::pin(async move { Ok(commit.await.map(drop).map_err(Error::from)?) }))
+    (sent, Box::pin(async move { commit.await.map(drop).map_err(|error| request_error(error.into())) }))
 }

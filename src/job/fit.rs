@@ -5,9 +5,9 @@ use std::ffi::{CString, OsString};
 
 use anyhow::{Context, Result, anyhow};
 use thiserror::Error;
+use zklock_core::run::Plan;
+use zklock_core::text::printable;
 
-use crate::core::run::Plan;
-use crate::core::text::printable;
 use crate::plan::Invocation;
 use crate::process::exec_limits::{ExecLimits, LARGEST, exec_limits};
 use crate::process::sys::Image;

@@ -3,9 +3,9 @@
 use std::iter::successors;
 
 use nix::unistd::Pid;
+use zklock_core::run::Ancestor;
 
 use super::descendants::Processes;
-use crate::core::run::Ancestor;
 use crate::link::is_worker;
 use crate::process::proc_stat::{self, ProcessStat};
 

@@ -24,13 +24,14 @@ use rustix::process::{WaitId, WaitIdOptions, waitid};
 pub use self::become_command::become_command;
 use self::descendants::{Children, Left, Sweep};
 pub use self::prepared::PreparedLaunch;
+use zklock_core::exit::Exit;
+use zklock_core::planted::{Mistake, planted};
+use zklock_core::run::{Foreground, LeaderChange, Stop, StoppedBy};
+use zklock_core::time::BootTime;
+
 use self::spawn::SpawnError;
 use self::terminal::Terminal;
 use self::witness::Witness;
-use crate::core::exit::Exit;
-use crate::core::planted::{Mistake, planted};
-use crate::core::run::{Foreground, LeaderChange, Stop, StoppedBy};
-use crate::core::time::BootTime;
 use crate::link::WorkerSide;
 use crate::process::proc_stat;
 use crate::process::sys::{self, DeadMansSwitch};
@@ -299,7 +300,7 @@ impl Job {
     pub fn exit(&self) -> Option<Exit> {
         let status = self.status?;
         Some(match (status.code(), status.signal()) {
-            (Some(code), _) => Exit::Code(u8::try_from(code).unwrap_or(crate::core::exit::FAILURE)),
+            (Some(code), _) => Exit::Code(u8::try_from(code).unwrap_or(zklock_core::exit::FAILURE)),
             (None, signal) => Exit::Signal(signal.unwrap_or(libc::SIGKILL)),
         })
     }

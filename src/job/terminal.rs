@@ -9,8 +9,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::unistd::{Pid, tcgetpgrp, tcsetpgrp};
+use zklock_core::run::Foreground;
 
-use crate::core::run::Foreground;
 use crate::process::sys;
 
 /// The controlling terminal, if there is one.

@@ -1,6 +1,7 @@
 //! Deletes lock nodes over a separate session, for a worker that can't delete them itself, or couldn't in time.
 
-use crate::core::leftover_nodes::LeftoverNodes;
+use zklock_core::leftover_nodes::LeftoverNodes;
+
 use crate::ensemble::{BlockingError, BlockingSession, Limit, Reply, RequestError, Settings};
 use crate::process::clock;
 

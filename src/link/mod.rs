@@ -25,9 +25,10 @@ pub use self::clean::clean;
 pub use self::page::Page;
 pub use self::socket::{PairSocket, Received};
 pub use self::title::is_worker;
-use crate::core::exit::Exit;
-use crate::core::pair::{Deadline, Order, OwnedNode, Report, Stage};
-use crate::core::signal::SIGCONT;
+use zklock_core::exit::Exit;
+use zklock_core::pair::{Deadline, Order, OwnedNode, Report, Stage};
+use zklock_core::signal::SIGCONT;
+
 use crate::process::clock;
 use crate::process::sys::{self, ForkSide};
 

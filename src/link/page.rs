@@ -4,8 +4,8 @@ use std::io;
 use std::sync::atomic::Ordering::SeqCst;
 
 use nix::unistd::Pid;
+use zklock_core::pair::{Deadline, Stage};
 
-use crate::core::pair::{Deadline, Stage};
 use crate::process::clock::{self, OnClocks};
 use crate::process::sys::SharedPage;
 
@@ -128,8 +128,9 @@ impl Page {
 mod tests {
     use std::time::Duration;
 
+    use zklock_core::time::BootTime;
+
     use super::*;
-    use crate::core::time::BootTime;
 
     #[test]
     fn stored_values_are_loaded_again() -> io::Result<()> {

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use nix::sys::prctl;
 use nix::unistd::Pid;
+use zklock_core::planted::{Mistake, planted};
 
-use crate::core::planted::{Mistake, planted};
 use crate::process::sys;
 
 /// The names of workers, at most 15 bytes each: the first is the usual one.

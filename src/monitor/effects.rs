@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::getpgrp;
+use zklock_core::message::Level;
+use zklock_core::monitor::{MonitorEffect, MonitorInput, MonitorMessage, MonitorSources};
+use zklock_core::pair::Stage;
+use zklock_core::path::LockPath;
+use zklock_core::planted::{Mistake, planted};
+use zklock_core::signal::ends_waiting;
+use zklock_core::time::BootTime;
 
 use super::MonitorLoop;
-use crate::core::message::Level;
-use crate::core::monitor::{MonitorEffect, MonitorInput, MonitorMessage, MonitorSources};
-use crate::core::pair::Stage;
-use crate::core::path::LockPath;
-use crate::core::planted::{Mistake, planted};
-use crate::core::signal::ends_waiting;
-use crate::core::time::BootTime;
 use crate::ensemble::Settings;
 use crate::job::descendants::{Left, Sweep};
 use crate::job::terminal::Terminal;

@@ -15,17 +15,17 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
+use zklock_core::exit::Exit;
+use zklock_core::monitor::{
+    MonitorDriver, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, Outcome, WorkerState,
+};
+use zklock_core::pair::Stage;
+use zklock_core::path::LockPath;
+use zklock_core::signal::ends_waiting;
+use zklock_core::time::BootTime;
 
 use self::signals::CaughtSignals;
 use self::sources::Sources;
-use crate::core::exit::Exit;
-use crate::core::monitor::{
-    MonitorDriver, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, Outcome, WorkerState,
-};
-use crate::core::pair::Stage;
-use crate::core::path::LockPath;
-use crate::core::signal::ends_waiting;
-use crate::core::time::BootTime;
 use crate::ensemble::Settings;
 use crate::job::descendants::{Children, Observed, Sweep, end_all};
 use crate::job::reap_all_but;

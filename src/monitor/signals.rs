@@ -6,11 +6,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SigSet, Signal};
-
-use crate::core::signal::{
+use zklock_core::signal::{
     RTMAX, RTMIN, SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGIO, SIGPIPE, SIGPROF, SIGPWR, SIGQUIT,
     SIGSTKFLT, SIGTERM, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU, SIGXFSZ,
 };
+
 use crate::process::sys::{self, Arrivals};
 
 /// The signals forwarded to the worker in addition to SIGINT and the real-time ones: all that can be caught, except for

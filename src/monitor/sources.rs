@@ -7,11 +7,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use zklock_core::monitor::{Death, MonitorSources, WorkerState};
+use zklock_core::pair::{Order, Report};
+use zklock_core::signal::{SIGCHLD, SIGCONT};
+use zklock_core::time::BootTime;
+
 use super::signals::CaughtSignals;
-use crate::core::monitor::{Death, MonitorSources, WorkerState};
-use crate::core::pair::{Order, Report};
-use crate::core::signal::{SIGCHLD, SIGCONT};
-use crate::core::time::BootTime;
 use crate::link::{MonitorSide, Received};
 use crate::process::clock;
 use crate::process::sys;

@@ -12,8 +12,7 @@ use console::{Term, truncate_str};
 use log::Level;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
-
-use crate::core::planted::{Mistake, planted};
+use zklock_core::planted::{Mistake, planted};
 
 /// The capacity of the queue. Messages that don't fit are dropped, the least important first.
 const MOST_BYTES: usize = 256 * 1024;

@@ -4,10 +4,9 @@ use jiff::Timestamp;
 use log::Level;
 use serde::Serialize;
 use serde_json::{Map, Value};
-
-use crate::core::message::Report;
-use crate::core::pair::OwnedNode;
-use crate::core::path::LockPath;
+use zklock_core::message::Report;
+use zklock_core::pair::OwnedNode;
+use zklock_core::path::LockPath;
 
 #[derive(Serialize)]
 struct JsonLine<'a> {
@@ -76,8 +75,9 @@ fn line(line: &JsonLine<'_>) -> String {
 mod tests {
     use std::time::Duration;
 
+    use zklock_core::message::Message;
+
     use super::*;
-    use crate::core::message::Message;
 
     #[test]
     fn a_line_has_the_message_s_fields_between_the_common_ones() {

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use console::{Term, measure_text_width, truncate_str};
 use nix::unistd::{Pid, tcgetpgrp};
+use zklock_core::message::before_silence;
+use zklock_core::path::LockPath;
+use zklock_core::run::{Line, WaitingLine};
+use zklock_core::server_wait::ServerWait;
+use zklock_core::text::whole;
 
-use crate::core::message::before_silence;
-use crate::core::path::LockPath;
-use crate::core::run::{Line, WaitingLine};
-use crate::core::server_wait::ServerWait;
-use crate::core::text::whole;
 use crate::output::buffer;
 
 /// A shorter rest of a path isn't worth showing.
@@ -36,7 +36,7 @@ pub fn draw_line(line: &Line, group: Pid) {
         let columns = Term::stderr().size_checked().map(|(_, columns)| usize::from(columns));
         let columns = columns.filter(|&columns| columns > 0);
         buffer::line(Some(match line {
-            Line::Queue(line) => line.fit(columns),
+            Line::Queue(line) => fit(line, columns),
             Line::Servers { path, wait } => fit_wait(path, wait, columns),
         }));
     }
@@ -58,72 +58,70 @@ fn fit_wait(path: &LockPath, wait: &ServerWait, columns: Option<usize>) -> Strin
     truncate_str(&format!("{head}{wait}"), columns, "…").into_owned()
 }
 
-impl WaitingLine {
-    /// The line for a terminal with this many columns; `None`: unlimited.
-    fn fit(&self, columns: Option<usize>) -> String {
-        let path = self.path.as_str();
-        let full = format!("{}{}{}", self.head(path), self.who, self.details);
-        let columns = columns.unwrap_or(usize::MAX);
-        if measure_text_width(&full) <= columns {
-            return full;
-        }
-        let (name, label) = match self.who.split_once(" (") {
-            Some((name, label)) => (name, label.strip_suffix(')')),
-            None => (self.who.as_str(), None),
-        };
-        let room_beside = |head: &str| columns.saturating_sub(measure_text_width(head));
-        let least = measure_text_width(&cut_name(name, MOST_OF_NAME));
-        let head = self.head(path);
-        if room_beside(&head) >= least {
-            let line = format!("{head}{}", cut_name(name, room_beside(&head)));
-            return label.map_or_else(|| line.clone(), |label| with_label(&line, label, columns));
-        }
-        let for_path = room_beside(&self.head("")).saturating_sub(least);
-        let mut heads = self.short_heads();
-        if for_path >= LEAST_OF_PATH {
-            heads.insert(0, self.head(&end_of(path, for_path)));
-        }
-        let fitting = heads.iter().find(|head| room_beside(head) >= least);
-        let head = fitting.or(heads.last()).map_or("", String::as_str);
-        format!("{head}{}", cut_name(name, room_beside(head)))
+/// The line for a terminal with this many columns; `None`: unlimited.
+fn fit(line: &WaitingLine, columns: Option<usize>) -> String {
+    let path = line.path.as_str();
+    let full = format!("{}{}{}", head(line, path), line.who, line.details);
+    let columns = columns.unwrap_or(usize::MAX);
+    if measure_text_width(&full) <= columns {
+        return full;
     }
+    let (name, label) = match line.who.split_once(" (") {
+        Some((name, label)) => (name, label.strip_suffix(')')),
+        None => (line.who.as_str(), None),
+    };
+    let room_beside = |head: &str| columns.saturating_sub(measure_text_width(head));
+    let least = measure_text_width(&cut_name(name, MOST_OF_NAME));
+    let whole_head = head(line, path);
+    if room_beside(&whole_head) >= least {
+        let line = format!("{whole_head}{}", cut_name(name, room_beside(&whole_head)));
+        return label.map_or_else(|| line.clone(), |label| with_label(&line, label, columns));
+    }
+    let for_path = room_beside(&head(line, "")).saturating_sub(least);
+    let mut heads = short_heads(line);
+    if for_path >= LEAST_OF_PATH {
+        heads.insert(0, head(line, &end_of(path, for_path)));
+    }
+    let fitting = heads.iter().find(|head| room_beside(head) >= least);
+    let head = fitting.or(heads.last()).map_or("", String::as_str);
+    format!("{head}{}", cut_name(name, room_beside(head)))
+}
 
-    fn relation(&self) -> &'static str {
-        if self.is_holder { "held by" } else { "behind" }
-    }
+fn relation(line: &WaitingLine) -> &'static str {
+    if line.is_holder { "held by" } else { "behind" }
+}
 
-    fn head(&self, path: &str) -> String {
-        format!("zklock: {path}: {}", self.position_and_times(whole))
-    }
+fn head(line: &WaitingLine, path: &str) -> String {
+    format!("zklock: {path}: {}", position_and_times(line, whole))
+}
 
-    fn position_and_times(&self, shown: fn(Duration) -> String) -> String {
-        let (waited, left) = (shown(self.waited), self.left_as(shown));
-        let silence = self.silent_for.map(before_silence).unwrap_or_default();
-        format!("position {}, waiting {waited}{left}; {silence}{} ", self.position, self.relation())
-    }
+fn position_and_times(line: &WaitingLine, shown: fn(Duration) -> String) -> String {
+    let (waited, left) = (shown(line.waited), left_as(line, shown));
+    let silence = line.silent_for.map(before_silence).unwrap_or_default();
+    format!("position {}, waiting {waited}{left}; {silence}{} ", line.position, relation(line))
+}
 
-    fn left_as(&self, shown: fn(Duration) -> String) -> String {
-        self.left.map(|left| format!(", {} left", shown(left))).unwrap_or_default()
-    }
+fn left_as(line: &WaitingLine, shown: fn(Duration) -> String) -> String {
+    line.left.map(|left| format!(", {} left", shown(left))).unwrap_or_default()
+}
 
-    /// What comes before the holder, ever shorter.
-    fn short_heads(&self) -> Vec<String> {
-        let (position, left) = (self.position, self.left_as(coarse));
-        let waited = match self.silent_for {
-            None => format!(", {}", coarse(self.waited)),
-            Some(span) => format!(", no answer for {}", coarse(span)),
-        };
-        let relation = self.relation();
-        let before_name = if self.is_holder { ": ".to_owned() } else { format!("; {relation} ") };
-        let time = if self.left.is_some() { &left } else { &waited };
-        vec![
-            format!("zklock: {}", self.position_and_times(whole)),
-            format!("zklock: {}", self.position_and_times(coarse)),
-            self.position_and_times(coarse),
-            format!("position {position}{waited}{left}; {relation} "),
-            format!("position {position}{time}{before_name}"),
-        ]
-    }
+/// What comes before the holder, ever shorter.
+fn short_heads(line: &WaitingLine) -> Vec<String> {
+    let (position, left) = (line.position, left_as(line, coarse));
+    let waited = match line.silent_for {
+        None => format!(", {}", coarse(line.waited)),
+        Some(span) => format!(", no answer for {}", coarse(span)),
+    };
+    let relation = relation(line);
+    let before_name = if line.is_holder { ": ".to_owned() } else { format!("; {relation} ") };
+    let time = if line.left.is_some() { &left } else { &waited };
+    vec![
+        format!("zklock: {}", position_and_times(line, whole)),
+        format!("zklock: {}", position_and_times(line, coarse)),
+        position_and_times(line, coarse),
+        format!("position {position}{waited}{left}; {relation} "),
+        format!("position {position}{time}{before_name}"),
+    ]
 }
 
 /// The time in its largest unit: `4 min`.
@@ -167,8 +165,9 @@ fn end_of(path: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use zklock_core::server_wait::Awaited;
+
     use super::*;
-    use crate::core::server_wait::Awaited;
 
     fn parts(path: &str, who: &str, waited: u64, left: Option<u64>) -> WaitingLine {
         WaitingLine {
@@ -201,7 +200,7 @@ mod tests {
             (Some(40), "position 2, 12 s; held by vm:27259"),
             (Some(30), "position 2, 12 s: vm:27259"),
         ] {
-            assert_eq!(parts.fit(columns), expected, "{columns:?}");
+            assert_eq!(fit(&parts, columns), expected, "{columns:?}");
         }
     }
 
@@ -216,7 +215,7 @@ mod tests {
             (40, "position 2, 47 min left: web-1:27259"),
             (35, "position 2, 47 min left: web…:27259"),
         ] {
-            assert_eq!(parts.fit(Some(columns)), expected, "{columns}");
+            assert_eq!(fit(&parts, Some(columns)), expected, "{columns}");
         }
     }
 
@@ -230,7 +229,7 @@ mod tests {
                     for (waited, left) in [(0, None), (8_000, None), (5, Some(2)), (86_000, Some(90_000))] {
                         let parts = parts(path, &format!("{host}:4194304 ({label})"), waited, left);
                         for columns in [60, 40] {
-                            let text = parts.fit(Some(columns));
+                            let text = fit(&parts, Some(columns));
                             assert!(measure_text_width(&text) <= columns, "{text}");
                             assert!(text.contains(":4194304") && text.contains("position 2"), "{text}");
                             let first: String = host.chars().take(2).collect();
@@ -263,7 +262,7 @@ mod tests {
             (Some(60), "position 2, no answer for 22 s; held by vm:27259"),
             (Some(40), "position 2, no answer for 22 s: vm:27259"),
         ] {
-            assert_eq!(parts.fit(columns), expected, "{columns:?}");
+            assert_eq!(fit(&parts, columns), expected, "{columns:?}");
         }
     }
 
@@ -293,14 +292,14 @@ mod tests {
     fn a_holder_without_a_pid_is_cut_at_its_end() {
         let parts =
             parts("/locks/job", "node _c_4d3f89d0-7b59-451a-8a18-0241c87403ba-lock-0000000011", 1, None);
-        assert_eq!(parts.fit(Some(60)), "position 2, waiting 1 s; held by node _c_4d3f89d0-7b59-451a…");
+        assert_eq!(fit(&parts, Some(60)), "position 2, waiting 1 s; held by node _c_4d3f89d0-7b59-451a…");
     }
 
     #[test]
     fn the_contender_ahead_is_not_called_the_holder() {
         let parts = WaitingLine { is_holder: false, ..parts("/locks/job", "vm:27259 (x)", 1, Some(9)) };
         for columns in [None, Some(60), Some(40), Some(20)] {
-            assert!(parts.fit(columns).contains("; behind "), "{columns:?}");
+            assert!(fit(&parts, columns).contains("; behind "), "{columns:?}");
         }
     }
 }

@@ -15,10 +15,10 @@ use log::{Level, LevelFilter};
 
 pub use self::buffer::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
 pub use self::line::{can_draw_line, draw_line, erase_line};
-use crate::core::message::{self, Message};
-use crate::core::pair::OwnedNode;
-use crate::core::path::LockPath;
-use crate::core::text::{escaped_lines, without_controls};
+use zklock_core::message::{self, Message};
+use zklock_core::pair::OwnedNode;
+use zklock_core::path::LockPath;
+use zklock_core::text::{escaped_lines, without_controls};
 
 /// The variable that overrides the log levels, in `env_logger`'s syntax.
 const LOG: &str = "RUST_LOG";

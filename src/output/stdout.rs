@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
 use nix::sys::signal::Signal;
+use zklock_core::exit::Exit;
 
-use crate::core::exit::Exit;
 use crate::process::system_error::describe;
 
 /// Writes to stdout. If the reader is gone (`| head`), zklock dies of SIGPIPE like other programs.

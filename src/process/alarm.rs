@@ -8,8 +8,8 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use zklock_core::time::BootTime;
 
-use crate::core::time::BootTime;
 use crate::process::clock;
 
 /// A timer on `CLOCK_BOOTTIME`, so that a moment which passed while the machine slept is noticed on waking. It fires

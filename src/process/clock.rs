@@ -9,9 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
-
-use crate::core::planted::{Mistake, planted};
-use crate::core::time::BootTime;
+use zklock_core::planted::{Mistake, planted};
+use zklock_core::time::BootTime;
 
 /// A moment on the system's clocks, for another process. The moment has come when either clock has reached its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

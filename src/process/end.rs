@@ -3,9 +3,9 @@
 use std::process;
 
 use nix::sys::resource::{Resource, setrlimit};
+use zklock_core::exit::Exit;
 
 use super::{memory, sys};
-use crate::core::exit::Exit;
 
 /// Ends the process with this code or by this signal. As PID 1, which signals from inside can't kill, it exits with
 /// 128+n.

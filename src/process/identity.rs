@@ -7,10 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use nix::unistd::{Pid, Uid, User};
+use zklock_core::queue::name::Mode;
+use zklock_core::queue::record::{Process, Record};
 
 use super::{proc_file, proc_stat};
-use crate::core::queue::name::Mode;
-use crate::core::queue::record::{Process, Record};
 
 /// The longest wait for the name of the user. The worker does nothing else meanwhile.
 const LONGEST_LOOK_UP: Duration = Duration::from_millis(500);

@@ -1,8 +1,6 @@
 //! Reads which mistake is planted in a build with `--cfg planted`: `ZKLOCK_PLANTED` names it.
 
-use clap::ValueEnum;
-
-use crate::core::planted::Mistake;
+use zklock_core::planted::Mistake;
 
 /// The mistake named by the environment; `None` if the variable isn't set.
 ///
@@ -11,6 +9,6 @@ use crate::core::planted::Mistake;
 #[allow(clippy::panic, reason = "only tests build this, and they must notice an unknown name immediately")]
 pub fn named() -> Option<Mistake> {
     let name = std::env::var_os("ZKLOCK_PLANTED")?;
-    let mistake = name.to_str().and_then(|name| Mistake::from_str(name, false).ok());
+    let mistake = name.to_str().and_then(|name| name.parse().ok());
     Some(mistake.unwrap_or_else(|| panic!("ZKLOCK_PLANTED={}: no such mistake", name.display())))
 }

@@ -8,12 +8,12 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use anyhow::Result;
+use zklock_core::exit::Exit;
 
 use super::listing::paths_below;
 use super::print;
 use super::session;
 use crate::cli::{self, ByShell, Completion, KnownShell, complete as complete_line};
-use crate::core::exit::Exit;
 
 /// The longest time to connect, because a user is waiting at the prompt.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);

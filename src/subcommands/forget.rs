@@ -1,14 +1,14 @@
 //! `forget`: deletes the record of a lock's last success, so that the next `--once-per` run is due.
 
 use anyhow::{Context, Result, bail};
+use zklock_core::exit::Exit;
+use zklock_core::queue::once::record_path;
+use zklock_core::text::without_controls;
 
 use super::owner::Owner;
 use super::print;
 use super::session;
 use crate::cli::{ForgetOptions, Options};
-use crate::core::exit::Exit;
-use crate::core::queue::once::record_path;
-use crate::core::text::without_controls;
 use crate::ensemble::{BlockingSession, NodePath, ReadNode, RequestError};
 
 pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {

@@ -7,14 +7,14 @@ use std::fmt::{self, Display, Formatter};
 
 use anyhow::{Result, bail};
 use serde::{Serialize, Serializer};
+use zklock_core::path::{LockPath, NodePath};
+use zklock_core::queue::name::{Family, Mode, Name};
+use zklock_core::queue::once::{LastSuccess, record_path, recorded_lock};
+use zklock_core::queue::order::{QueueEntry, entries};
+use zklock_core::queue::record::{Record, revocation};
 
 use super::neighbours::{self, Neighbour, Neighbours, neighbours};
 use super::owner::{Owner, session_id};
-use crate::core::path::{LockPath, NodePath};
-use crate::core::queue::name::{Family, Mode, Name};
-use crate::core::queue::once::{LastSuccess, record_path, recorded_lock};
-use crate::core::queue::order::{QueueEntry, entries};
-use crate::core::queue::record::{Record, revocation};
 use crate::ensemble::{Answer, BlockingSession, ReadNode, RequestError, ServerTime};
 
 /// The servers' own nodes, among which there are no locks. A chroot has no such nodes.

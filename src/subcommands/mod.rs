@@ -17,9 +17,10 @@ use anyhow::Result;
 
 pub use self::complete::{complete, completions};
 pub use self::manual::manual;
+use zklock_core::exit::Exit;
+use zklock_core::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
 use crate::cli::{Options, Setting, Subcommand};
-use crate::core::exit::Exit;
-use crate::core::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use crate::output::stdout::print;
 use crate::process::sys;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use serde::Serialize;
+use zklock_core::queue::other_recipes::{self, Recipe};
+use zklock_core::text::without_controls;
 
 use super::owner::{Owner, session_id};
-use crate::core::queue::other_recipes::{self, Recipe};
-use crate::core::text::without_controls;
 use crate::ensemble::{BlockingSession, ReadNode, RequestError, ServerTime};
 
 /// An ephemeral node of another recipe. The fields are those of `status --json`.
@@ -118,11 +118,15 @@ pub(super) fn summary(neighbours: &[Neighbour]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ensemble::Node;
+    use crate::ensemble::{Node, ServerTime};
 
     #[test]
     fn only_a_session_s_node_or_a_hidden_one_is_a_neighbour() {
-        let owned_by = |owner| ReadNode::from(Node { owner, ..Node::default() });
+        let then = ServerTime(1);
+        let owned_by = |owner| {
+            let (data, czxid, version, children) = (vec![], 1, 0, 0);
+            ReadNode::from(Node { data, owner, czxid, version, created: then, modified: then, children })
+        };
         // An early 3.5 shows a container as owned by the least number.
         for (read, is_neighbour) in
             [(owned_by(7), true), (ReadNode::Hidden, true), (owned_by(0), false), (owned_by(i64::MIN), false)]

@@ -3,9 +3,8 @@
 use std::net::IpAddr;
 
 use serde::Serialize;
-
-use crate::core::queue::record::{CURATOR_REVOKES, Record, foreign};
-use crate::core::text::printable;
+use zklock_core::queue::record::{CURATOR_REVOKES, Record, foreign};
+use zklock_core::text::printable;
 
 /// The known facts about a node's owner. All texts are printable. These are fields of `status --json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

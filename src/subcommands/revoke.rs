@@ -5,17 +5,17 @@ use std::process;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+use zklock_core::exit::Exit;
+use zklock_core::path::LockPath;
+use zklock_core::queue::name::Family;
+use zklock_core::queue::record::{CURATOR_REVOKES, Record, revocation};
+use zklock_core::text::without_controls;
 
 use super::listing::{ListedContender, State, lock_of, locks};
 use super::neighbours;
 use super::print;
 use super::session;
 use crate::cli::{Options, RevokeOptions};
-use crate::core::exit::Exit;
-use crate::core::path::LockPath;
-use crate::core::queue::name::Family;
-use crate::core::queue::record::{CURATOR_REVOKES, Record, revocation};
-use crate::core::text::without_controls;
 use crate::ensemble::{BlockingSession, Node, ReadNode, RequestError};
 use crate::output;
 use crate::process::identity::host;
@@ -211,8 +211,9 @@ fn description(contender: &ListedContender) -> String {
 mod tests {
     use std::path::Path;
 
+    use zklock_core::queue::name::Mode;
+
     use super::*;
-    use crate::core::queue::name::Mode;
     use crate::process::identity;
 
     #[test]

@@ -1,11 +1,11 @@
 //! The session of a subcommand.
 
 use anyhow::{Context, Result, bail};
+use zklock_core::path::NodePath;
+use zklock_core::server_wait::{Awaited, ServerWait};
+use zklock_core::text::without_controls;
 
 use crate::cli::Options;
-use crate::core::path::NodePath;
-use crate::core::server_wait::{Awaited, ServerWait};
-use crate::core::text::without_controls;
 use crate::ensemble::{Answer, BlockingSession, Limit, RequestError, Settings};
 use crate::process::clock;
 

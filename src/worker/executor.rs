@@ -4,15 +4,15 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use uuid::Uuid;
+use zklock_core::message::Message;
+use zklock_core::pair::OwnedNode;
+use zklock_core::path::LockPath;
+use zklock_core::queue::contender::AttemptIds;
+use zklock_core::queue::name::Mode;
+use zklock_core::run::{Effect, End, Input, Introduction, KillRound};
+use zklock_core::signal::SIGTSTP;
 
 use super::side_sessions::SideSessions;
-use crate::core::message::Message;
-use crate::core::pair::OwnedNode;
-use crate::core::path::LockPath;
-use crate::core::queue::contender::AttemptIds;
-use crate::core::queue::name::Mode;
-use crate::core::run::{Effect, End, Input, Introduction, KillRound};
-use crate::core::signal::SIGTSTP;
 use crate::ensemble::{Session, Settings};
 use crate::job::{Job, PreparedLaunch, lineage};
 use crate::link::WorkerSide;

@@ -9,10 +9,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
+use zklock_core::pair::Order;
+use zklock_core::run::Input;
+use zklock_core::time::BootTime;
 
-use crate::core::pair::Order;
-use crate::core::run::Input;
-use crate::core::time::BootTime;
 use crate::link::{Orders, Received};
 use crate::process::alarm::Alarm;
 use crate::worker::loop_watch::SignsOfLife;

@@ -8,13 +8,13 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use nix::unistd::{Pid, getppid};
+use zklock_core::exit;
+use zklock_core::pair::Stage;
+use zklock_core::path::LockPath;
+use zklock_core::protocol::{Asker, Reply, SessionChange, SessionKey};
+use zklock_core::run::Input;
+use zklock_core::time::BootTime;
 
-use crate::core::exit;
-use crate::core::pair::Stage;
-use crate::core::path::LockPath;
-use crate::core::protocol::{Asker, Reply, SessionChange, SessionKey};
-use crate::core::run::Input;
-use crate::core::time::BootTime;
 use crate::ensemble::EventSink;
 use crate::job::descendants::{Children, end_all};
 use crate::link::Page;

@@ -8,13 +8,13 @@ mod side_sessions;
 use std::panic::{self, AssertUnwindSafe};
 
 use anyhow::{Context, Result, anyhow};
+use zklock_core::exit::{self, Exit};
+use zklock_core::pair::Report;
+use zklock_core::planted::{Mistake, planted};
+use zklock_core::run::{Driver, End, Plan, Step};
 
 use self::executor::{Done, Executor};
 use self::inbox::Events;
-use crate::core::exit::{self, Exit};
-use crate::core::pair::Report;
-use crate::core::planted::{Mistake, planted};
-use crate::core::run::{Driver, End, Plan, Step};
 use crate::ensemble::Settings;
 use crate::link::{WorkerSide, clean};
 use crate::output;

@@ -7,9 +7,9 @@ use std::io;
 use std::thread;
 
 use anyhow::{Context, Result};
+use zklock_core::leftover_nodes::LeftoverNodes;
+use zklock_core::run::{Input, LookUp};
 
-use crate::core::leftover_nodes::LeftoverNodes;
-use crate::core::run::{Input, LookUp};
 use crate::ensemble::{
     BlockingError, BlockingSession, Limit, NodePath, RequestError, SessionChange, SessionKey, Settings,
 };

@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory, Parser, ValueEnum};
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::time::Duration;
-use zklock::core::planted::Mistake;
+use zklock_core::planted::Mistake;
 
 #[derive(Clone, Debug, Parser)]
 #[command(name = "chaos", disable_help_flag = true)]
@@ -117,7 +117,7 @@ fn minutes(text: &str) -> Result<Duration, String> {
 }
 
 fn mistake(name: &str) -> Result<String, String> {
-    let known = name == "list" || Mistake::from_str(name, false).is_ok();
+    let known = name == "list" || name.parse::<Mistake>().is_ok();
     if known { Ok(name.to_owned()) } else { Err("see --broken list".to_owned()) }
 }
 
@@ -135,8 +135,7 @@ pub(crate) fn list_faults() {
 
 /// Prints the names of all mistakes.
 pub(crate) fn list_mistakes() {
-    for mistake in Mistake::value_variants().iter().filter_map(Mistake::to_possible_value) {
-        let says = mistake.get_help().map(ToString::to_string).unwrap_or_default();
-        println!("{:<22}{says}", mistake.get_name());
+    for mistake in Mistake::ALL {
+        println!("{:<22}{}", mistake.to_string(), mistake.about());
     }
 }

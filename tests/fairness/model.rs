@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use zklock::core::queue::name::{Family, Mode, Name, prefix};
-use zklock::core::queue::order::{Decision, decide};
+use zklock_core::queue::name::{Family, Mode, Name, prefix};
+use zklock_core::queue::order::{Decision, decide};
 
 /// The next event in the queue.
 #[derive(Debug, Clone, Copy)]

@@ -83,6 +83,8 @@ fn the_live_line_is_erased_when_a_waiter_gives_up() {
     late.expect("busy: gave up after ", DEADLINE);
     late.expect("\r\n", DEADLINE);
     assert_eq!(late.wait(DEADLINE).code(), Some(124));
+    let is_erased = || !visible(&late.text()).iter().any(|line| line.contains(LINE));
+    wait_until("the end of the output", DEADLINE, is_erased);
     let screen = visible(&late.text());
     assert!(screen.len() == 1 && screen[0].contains("busy: gave up"), "{screen:#?}");
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use zklock::core::message::{Level, Message};
+use zklock_core::message::{Level, Message};
 
 use super::messages;
 

@@ -5,8 +5,8 @@ use crate::support::{
 };
 use nix::libc;
 use nix::sys::signal::Signal;
-use zklock::core::signal::{RTMAX, RTMIN, name};
 use zklock::process::sys;
+use zklock_core::signal::{RTMAX, RTMIN, name};
 
 /// Faults of a process's own, which end it, and KILL.
 const ENDING: [i32; 8] = [

@@ -10,6 +10,7 @@ pub(crate) mod clock;
 mod contenders;
 mod counter;
 mod ensemble;
+#[path = "../../crates/core/tests/simulation/fault.rs"]
 pub(crate) mod fault;
 pub(crate) mod four_letter;
 mod helper;
@@ -32,6 +33,7 @@ pub(crate) mod process_fault;
 mod processes;
 mod proxy;
 mod pty;
+#[path = "../../crates/core/tests/simulation/rng.rs"]
 pub(crate) mod rng;
 pub(crate) mod running;
 mod server;

@@ -1,9 +1,8 @@
 //! The ACL of the nodes that zklock creates, as the client library takes it.
 
+use zklock_core::acl::{Acl, AclEntry};
 use zookeeper_client as library;
 use zookeeper_client::{AuthId, Permission};
-
-use crate::core::acl::{Acl, AclEntry};
 
 /// The permission of each letter.
 const PERMISSIONS: [(char, Permission); 5] = [

@@ -1,8 +1,7 @@
 //! What is wrong with a certificate, in words that name the remedy.
 
 use rustls::CertificateError;
-
-use crate::core::text::printable;
+use zklock_core::text::printable;
 
 /// What is wrong with a certificate that claims to be signed by one of the `authorities`, as in "its certificate ...".
 pub(in crate::ensemble) fn flaw(error: &CertificateError, authorities: &str) -> String {

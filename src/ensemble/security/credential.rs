@@ -3,10 +3,10 @@
 use std::fmt;
 
 use thiserror::Error;
+use zklock_core::text::printable;
 use zookeeper_client::Connector;
 
 use super::sasl::Sasl;
-use crate::core::text::printable;
 
 /// One credential. A session can have several; an ACL entry for any of them applies.
 #[derive(Clone, PartialEq, Eq)]

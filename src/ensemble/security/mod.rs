@@ -10,8 +10,8 @@ mod rotation;
 mod sasl;
 mod tls;
 
-use crate::core::acl::Acl;
-use crate::core::hosts::Hosts;
+use zklock_core::acl::Acl;
+use zklock_core::hosts::Hosts;
 use zookeeper_client::{Client, Connector, Error, TlsOptions};
 
 pub(super) use self::acl::to_library;

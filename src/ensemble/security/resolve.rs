@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use zklock_core::acl::Acl;
 
 use super::{Ca, CredentialError, Identity, Security, Tls, TlsError, TlsFiles};
-use crate::core::acl::Acl;
 use crate::files;
 use crate::plan::{AUTH, AclChoice, SecurityChoice};
 use crate::process::memory;

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use zklock_core::text::printable;
 use zookeeper_client::{Connector, SaslOptions};
 
 use super::CredentialError;
-use crate::core::text::printable;
 
 /// A SASL mechanism and its credentials. A session has at most one.
 #[derive(Clone, PartialEq, Eq)]

@@ -12,11 +12,11 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 use thiserror::Error;
+use zklock_core::hosts::Server;
 use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
 
 use super::certificate::flaw;
 use super::rotation::TlsFiles;
-use crate::core::hosts::Server;
 use crate::files::open_to_read;
 
 /// A longer CA bundle isn't kept in memory but read again when needed, because two processes would keep it.

@@ -14,9 +14,9 @@ use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid};
 use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
+use zklock_core::time::BootTime;
 
 use super::{Children, Processes, is_child_of, name};
-use crate::core::time::BootTime;
 use crate::link::is_worker;
 use crate::process::{clock, sys};
 

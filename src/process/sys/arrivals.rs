@@ -11,8 +11,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use nix::errno::Errno;
 use nix::libc::{self, c_int, c_void, siginfo_t};
 use nix::sys::eventfd::{EfdFlags, EventFd};
-
-use crate::core::signal::RTMIN;
+use zklock_core::signal::RTMIN;
 
 /// How often each signal has arrived since it was last taken.
 static ARRIVED: [AtomicU32; 65] = [const { AtomicU32::new(0) }; 65];
@@ -100,8 +99,9 @@ extern "C" fn arrived(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
 
 #[cfg(test)]
 mod tests {
+    use zklock_core::signal::RTMAX;
+
     use super::*;
-    use crate::core::signal::RTMAX;
 
     #[test]
     fn a_real_time_signal_is_counted_and_any_other_merged() -> io::Result<()> {

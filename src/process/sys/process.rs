@@ -5,10 +5,10 @@ use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 
 use nix::libc;
+use zklock_core::exit;
 
 use super::signals::disposition;
 use super::start::open_placeholder;
-use crate::core::exit;
 
 /// The file descriptors, but for stdin, stdout and stderr, that this process has from its caller: those that aren't
 /// close-on-exec, because all of zklock's own are.

@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::libc::{self, c_char, c_int};
+use zklock_core::exit;
 
 use super::image::variable;
-use crate::core::exit;
 
 static ARGUMENTS: OnceLock<Vec<OsString>> = OnceLock::new();
 

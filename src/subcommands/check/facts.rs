@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use zklock_core::queue::contender::ContentionError;
+use zklock_core::queue::name::Family;
 
-use crate::core::queue::contender::ContentionError;
-use crate::core::queue::name::Family;
 use crate::ensemble::{RequestError, ServerReport, ServerTime};
 
 /// All facts.

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use zklock_core::duration;
 
 use super::super::session::{NO_THREAD, tells};
 use super::facts::{Chroot, ChrootState, Facts, SessionError};
 use super::interrupt::Interrupt;
 use super::{old_records, probe, queue};
 use crate::cli::{CheckOptions, Options};
-use crate::core::duration;
 use crate::ensemble::{
     BlockingError, BlockingSession, Limit, RequestError, ServerReport, ServerTime, Settings, Tls, inspect,
 };

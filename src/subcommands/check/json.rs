@@ -5,10 +5,10 @@ use std::time::Duration;
 use anyhow::Result;
 use jiff::Timestamp;
 use serde::Serialize;
+use zklock_core::lease::latency::silence_ridden_out;
 
 use super::assess::{Finding, Fitness, Severity, is_quick_enough, is_stale, smallest_timeout};
 use super::facts::{ChrootState, Facts, OldRecord};
-use crate::core::lease::latency::silence_ridden_out;
 use crate::ensemble::ServerReport;
 
 const VERSION: u32 = 1;

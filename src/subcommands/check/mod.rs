@@ -14,12 +14,12 @@ mod queue;
 mod table;
 
 use anyhow::Result;
+use zklock_core::exit::{self, Exit};
 
 use self::assess::{Fitness, assess};
 use self::interrupt::Interrupt;
 use super::print;
 use crate::cli::{CheckOptions, Options};
-use crate::core::exit::{self, Exit};
 use crate::process::faked_clock::refuse_faked_clocks;
 
 /// The exit code if locks work, with warnings.

@@ -1,7 +1,8 @@
 //! Finds records of `--once-per`: each lock that has ever used it has one, until it is deleted by `zklock forget`.
 
+use zklock_core::queue::once::recorded_lock;
+
 use super::facts::{Facts, OldRecord};
-use crate::core::queue::once::recorded_lock;
 use crate::ensemble::{BlockingError, BlockingSession, ServerTime};
 
 /// The most records that are read.

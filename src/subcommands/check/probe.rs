@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use uuid::Uuid;
+use zklock_core::queue::contender::ContentionError;
+use zklock_core::queue::name::sequence;
 
 use super::facts::{Facts, Probe};
 use super::gather::host_time;
-use crate::core::queue::contender::ContentionError;
-use crate::core::queue::name::sequence;
 use crate::ensemble::{Answer, BlockingError, BlockingSession, Created, RequestError, ServerTime};
 use crate::process::clock;
 
@@ -157,9 +157,10 @@ pub(super) fn round_trips(
 
 #[cfg(test)]
 mod tests {
+    use zklock_core::queue::name::Name;
+    use zklock_core::queue::other_recipes;
+
     use super::*;
-    use crate::core::queue::name::Name;
-    use crate::core::queue::other_recipes;
 
     #[test]
     fn a_probe_is_neither_a_contender_nor_a_neighbour() {

@@ -2,11 +2,12 @@
 
 use std::ffi::OsStr;
 
+use zklock_core::path::LockPath;
+use zklock_core::queue::contender::{ContentionError, Inspection, InspectionResult};
+use zklock_core::queue::name::{Mode, Name};
+use zklock_core::queue::order::{self, Decision, QueueError};
+
 use super::facts::{Facts, Probe};
-use crate::core::path::LockPath;
-use crate::core::queue::contender::{ContentionError, Inspection, InspectionResult};
-use crate::core::queue::name::{Mode, Name};
-use crate::core::queue::order::{self, Decision, QueueError};
 use crate::ensemble::{BlockingError, BlockingSession};
 
 /// The most contenders that are read.

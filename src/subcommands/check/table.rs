@@ -1,7 +1,8 @@
 //! The findings as text, one line for each.
 
+use zklock_core::text::without_controls;
+
 use super::assess::{Finding, Fitness, Severity};
-use crate::core::text::without_controls;
 
 /// All findings and whether the set-up is ready; with `quiet`, only warnings and failures.
 pub(super) fn text(findings: &[Finding], quiet: bool) -> String {

@@ -13,6 +13,10 @@ use anyhow::{Result, anyhow};
 use jiff::Timestamp;
 use log::Level;
 use nix::sys::signal::Signal;
+use zklock_core::exit::{self, Exit};
+use zklock_core::path::LockPath;
+use zklock_core::queue::once::record_path;
+use zklock_core::text::without_controls;
 
 use self::screen::Screen;
 use super::listing::{Listing, Lock, locks, locks_below};
@@ -20,10 +24,6 @@ use super::neighbours;
 use super::print;
 use super::session;
 use crate::cli::{Options, StatusOptions};
-use crate::core::exit::{self, Exit};
-use crate::core::path::LockPath;
-use crate::core::queue::once::record_path;
-use crate::core::text::without_controls;
 use crate::ensemble::{BlockingError, BlockingSession, NodePath, RequestError, ServerTime, Wakeup};
 
 /// The exit code with `--exit-code` if one of the locks is held.

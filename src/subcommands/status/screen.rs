@@ -7,10 +7,10 @@ use std::thread;
 use anyhow::Result;
 use signal_hook::consts::SIGWINCH;
 use signal_hook::iterator::Signals;
+use zklock_core::exit::Exit;
 
 use super::{closed_messages, print, table};
 use crate::cli::StatusOptions;
-use crate::core::exit::Exit;
 use crate::ensemble::ServerTime;
 use crate::subcommands::listing::Listing;
 

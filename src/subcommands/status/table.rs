@@ -4,13 +4,13 @@ use std::env;
 use std::io::{IsTerminal, stdout};
 
 use console::{Term, measure_text_width, pad_str, style, truncate_str};
+use zklock_core::queue::name::Mode;
+use zklock_core::text::without_controls;
 
 use super::super::listing::{ListedContender, Lock, State, Success};
 use super::super::neighbours;
 use super::super::owner::place;
 use super::fold::Fold;
-use crate::core::queue::name::Mode;
-use crate::core::text::without_controls;
 use crate::ensemble::ServerTime;
 
 /// The capabilities of stdout that the table depends on.

@@ -1,8 +1,9 @@
 //! Findings about the nodes of a lock: the chroot, permissions, and records of `--once-per`.
 
+use zklock_core::text::printable;
+
 use super::super::facts::{Chroot, ChrootState, Facts, Probe};
 use super::{Finding, is_stale};
-use crate::core::text::printable;
 use crate::ensemble::RequestError;
 
 /// The most locks with old records that are named.

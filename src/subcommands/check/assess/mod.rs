@@ -8,9 +8,9 @@ mod tests;
 use std::time::Duration;
 
 use serde::Serialize;
+use zklock_core::lease::latency;
 
 use super::facts::{Facts, OldRecord};
-use crate::core::lease::latency;
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use zklock_core::duration;
+use zklock_core::lease::latency::silence_ridden_out;
+use zklock_core::text;
+
 use super::super::facts::{Facts, SessionError};
 use super::super::json::date;
 use super::{Finding, is_quick_enough, smallest_timeout};
-use crate::core::duration;
-use crate::core::lease::latency::silence_ridden_out;
-use crate::core::text;
 use crate::ensemble::{ServerInfo, ServerReport};
 
 /// A greater difference between the clocks, in milliseconds, is a warning.

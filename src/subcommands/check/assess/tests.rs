@@ -1,11 +1,11 @@
 use std::time::Duration;
 
 use serde_json::json;
+use zklock_core::queue::name::Family;
 
 use super::super::facts::{Chroot, ChrootState, Facts, OldRecord, Probe, SessionError};
 use super::servers::risk;
 use super::{Finding, Fitness, Severity, assess};
-use crate::core::queue::name::Family;
 use crate::ensemble::{RequestError, ServerInfo, ServerReport, ServerTime};
 
 const DAY: u64 = 24 * 60 * 60;

@@ -1,0 +1,162 @@
+//! The nodes ahead: watching them, and what follows when they change.
+
+use super::error::ContentionError;
+use super::step::{ContenderEvent, Step};
+use super::{Contender, ContenderPhase};
+use crate::path::NodePath;
+use crate::planted::{Mistake, planted};
+use crate::protocol::{Node, ReadNode, Reply, Request, RequestError, ServerTime};
+use crate::queue::name::{Family, Mode};
+use crate::queue::record;
+
+impl Contender {
+    /// The answer about a node ahead, or about one that may be zklock's own.
+    pub(super) fn other_read(&mut self, path: &NodePath, result: Result<ReadNode, RequestError>) -> Step {
+        match &self.phase {
+            ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.clone(), result)),
+            ContenderPhase::Holding => self.recipe_check_answered(Reply::Read(path.clone(), result)),
+            ContenderPhase::Adopting(name) if self.path().child(name) == *path => match result {
+                Ok(ReadNode::Seen(node)) if node.owner == self.session => {
+                    let mut step = self.queued(&name.clone(), node.czxid, node.created);
+                    self.own_watched = true;
+                    step.append(self.list_again());
+                    step
+                }
+                // zklock can't see whether it owns this node, and a second node would wait for this one.
+                Ok(ReadNode::Hidden) => self.fail(ContentionError::OwnNodeHidden),
+                // The node of an earlier session, which is about to be deleted. This session never adopts it.
+                Ok(ReadNode::Seen(_)) | Err(RequestError::NoNode) => self.enter(),
+                Err(RequestError::ConnectionLost) => self.go(ContenderPhase::Searching, self.catch_up()),
+                Err(failure) => {
+                    self.fail(ContentionError::of(failure, "read its own node", "READ", &self.entry.path))
+                }
+            },
+            ContenderPhase::Approaching { unset, .. }
+                if unset.iter().any(|name| self.path().child(name) == *path) =>
+            {
+                self.approached(path, result)
+            }
+            ContenderPhase::Waiting { watch, .. }
+                if watch.iter().any(|name| self.path().child(name) == *path) =>
+            {
+                self.read_again(path, result)
+            }
+            ContenderPhase::Naming { node, refusal } if self.path().child(node) == *path => {
+                self.named(node.clone(), refusal.clone(), result)
+            }
+            _ => Step::default(),
+        }
+    }
+
+    /// The answer about a node in the way.
+    pub(super) fn approached(&mut self, path: &NodePath, result: Result<ReadNode, RequestError>) -> Step {
+        let node = match result {
+            Ok(ReadNode::Seen(node)) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
+                return self.go(ContenderPhase::Clearing, Request::Delete(path.clone()));
+            }
+            Ok(ReadNode::Hidden) if planted(Mistake::HiddenIsGone) => return self.hold(),
+            Ok(node) if node.is_permanent() => {
+                return self.fail(ContentionError::NotEphemeral(path.to_string()));
+            }
+            Ok(node) => node,
+            Err(failure) => return self.not_watched(path, failure),
+        };
+        let parent = self.entry.path.clone();
+        let ContenderPhase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
+            return Step::default();
+        };
+        unset.retain(|name| parent.child(name) != *path);
+        let Some(predecessor) = watch.first().cloned() else {
+            debug_assert!(false, "a waiter watches at least one node");
+            return self.list_again();
+        };
+        if parent.child(&predecessor) == *path {
+            // It got its slot before the watch was set: the listing that put this contender behind it is older than
+            // that.
+            if may_get_a_slot(self.entry.mode, watch) && record::has_slot(node.data()) {
+                return self.go(ContenderPhase::Listing, self.catch_up());
+            }
+            *nearest = node.into_seen();
+        }
+        if !unset.is_empty() {
+            return Step::default();
+        }
+        let (data, since) = shown(nearest.take());
+        let news =
+            ContenderEvent::Waiting { predecessor, data, since, ahead: *ahead, holder: holder.clone() };
+        // With several slots, a release can let in more than one waiter; and a Curator writer that steps down leaves a
+        // reader with its number. Both need another listing.
+        let simple = !matches!(self.entry.mode, Mode::Slots(2..)) && self.entry.family != Family::CuratorRw;
+        let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
+        self.phase = ContenderPhase::Waiting { watch, ahead: *ahead, holder, sole: *ahead == 1 && simple };
+        Step { requests: vec![], news: vec![news] }
+    }
+
+    /// The answer about a watched node that another client wrote to. The same request has set the watch again.
+    pub(super) fn read_again(&mut self, path: &NodePath, result: Result<ReadNode, RequestError>) -> Step {
+        let node = match result {
+            Ok(node) => node,
+            Err(failure) => return self.not_watched(path, failure),
+        };
+        let ContenderPhase::Waiting { watch, ahead, holder, .. } = &self.phase else {
+            return Step::default();
+        };
+        let Some(predecessor) = watch.first().filter(|name| self.path().child(name) == *path) else {
+            return Step::default();
+        };
+        let (predecessor, ahead, holder) = (predecessor.clone(), *ahead, holder.clone());
+        let (data, since) = shown(node.into_seen());
+        let news = ContenderEvent::Waiting { predecessor, data, since, ahead, holder };
+        Step { requests: vec![], news: vec![news] }
+    }
+
+    /// A node in the way could not be read, and isn't watched.
+    pub(super) fn not_watched(&mut self, path: &NodePath, failure: RequestError) -> Step {
+        match failure {
+            RequestError::NoNode => self.list_again(),
+            RequestError::ConnectionLost => self.ask(Request::Watch(path.clone())),
+            failure => {
+                self.fail(ContentionError::of(failure, "watch the contender ahead", "READ", &self.entry.path))
+            }
+        }
+    }
+
+    pub(super) fn other_changed(&mut self, path: &NodePath, deleted: bool) -> Step {
+        match &self.phase {
+            // New data doesn't move the queue, except when a predecessor announces its slot.
+            ContenderPhase::Waiting { watch, .. }
+                if !deleted
+                    && watch.iter().any(|name| self.path().child(name) == *path)
+                    && !may_get_a_slot(self.entry.mode, watch) =>
+            {
+                self.ask(Request::Watch(path.clone()))
+            }
+            ContenderPhase::Waiting { watch, sole, .. }
+                if watch.iter().any(|name| self.path().child(name) == *path) =>
+            {
+                // Only this node was ahead, and no node can enter in between, so no second listing is needed. That
+                // requires that its own node still exists and that events arrive in order.
+                let sole = *sole && self.own_watched || planted(Mistake::PredecessorIsAll);
+                if deleted && sole { self.hold() } else { self.list_again() }
+            }
+            // One of several nodes is gone before all watches are set: the listing is out of date.
+            ContenderPhase::Approaching { watch, .. }
+                if watch.iter().any(|name| self.path().child(name) == *path) =>
+            {
+                self.list_again()
+            }
+            _ => Step::default(),
+        }
+    }
+}
+
+/// What a message shows of a node; no data and no time if it is hidden.
+fn shown(node: Option<Node>) -> (Vec<u8>, ServerTime) {
+    node.map_or((vec![], ServerTime(0)), |node| (node.data, node.created))
+}
+
+/// Whether the watched node is a predecessor that waits for one of several slots too. The first waiter watches the
+/// holders of all slots instead.
+fn may_get_a_slot(mode: Mode, watch: &[String]) -> bool {
+    matches!(mode, Mode::Slots(2..)) && watch.len() == 1
+}

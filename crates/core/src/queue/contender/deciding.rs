@@ -1,0 +1,124 @@
+//! What a listing means: hold the lock, wait, or refuse the queue.
+
+use super::error::ContentionError;
+use super::step::{ContenderEvent, Step};
+use super::{Contender, ContenderPhase, Inspection, InspectionResult};
+use crate::planted::{Mistake, planted};
+use crate::protocol::{ReadNode, Reply, Request, RequestError};
+use crate::queue::name::Mode;
+use crate::queue::order;
+use crate::queue::order::{Decision, QueueError};
+
+impl Contender {
+    /// The step that checks other recipes on the path, if these children show any. The queue is listed again
+    /// afterwards, because it may have changed meanwhile.
+    pub(super) fn must_inspect(&mut self, children: &[String]) -> Option<Step> {
+        if std::mem::take(&mut self.inspected) {
+            return None;
+        }
+        let mut inspection = Inspection::of(children)?;
+        let result = inspection.begin(&self.entry.path);
+        self.phase = ContenderPhase::Inspecting(inspection);
+        Some(self.after_inspecting(result))
+    }
+
+    pub(super) fn inspect(&mut self, reply: Reply) -> Step {
+        let ContenderPhase::Inspecting(inspection) = &mut self.phase else { return Step::default() };
+        let result = inspection.take(&self.entry.path, reply);
+        self.after_inspecting(result)
+    }
+
+    pub(super) fn after_inspecting(&mut self, result: InspectionResult) -> Step {
+        match result {
+            InspectionResult::Ask(requests) => Step { requests, news: vec![] },
+            InspectionResult::Fail(error) => self.fail(error),
+            InspectionResult::Clean => {
+                self.inspected = true;
+                self.go(
+                    if self.own.is_none() { ContenderPhase::Looking } else { ContenderPhase::Listing },
+                    self.list(),
+                )
+            }
+        }
+    }
+
+    pub(super) fn decide(&mut self, children: &[String]) -> Step {
+        if let Some(step) = self.must_inspect(children) {
+            return step;
+        }
+        let Some(own) = self.own.as_ref().map(|own| own.path.name()) else {
+            debug_assert!(false, "nothing is decided before its own node is known");
+            return self.fail(ContentionError::Deleted);
+        };
+        match order::decide(children, own) {
+            Decision::Hold => {
+                // Contenders that entered before this listing may have read the node without a slot, even if this one
+                // never waited. Later contenders read what it says now.
+                let is_to_be_told = order::anybody_behind(children, own);
+                let told = if is_to_be_told { self.announce_slot() } else { Step::default() };
+                let mut step = self.hold();
+                step.append(told);
+                step
+            }
+            Decision::Wait { holder, .. } if self.entry.nonblock => self.look_at(holder, None),
+            Decision::Wait { watch, ahead, holder } => {
+                self.seen_busy = true;
+                let mut step = self.watch_own();
+                step.requests.extend(watch.iter().map(|name| Request::Watch(self.path().child(name))));
+                self.phase =
+                    ContenderPhase::Approaching { unset: watch.clone(), watch, nearest: None, ahead, holder };
+                step
+            }
+            Decision::Gone => self.fail(ContentionError::Deleted),
+            Decision::Refuse(refusal) => self.fail(refusal.into()),
+        }
+    }
+
+    pub(super) fn hold(&mut self) -> Step {
+        self.phase = ContenderPhase::Holding;
+        let mut step = self.watch_own();
+        step.news.push(ContenderEvent::Held);
+        step
+    }
+
+    /// Shows the next contender, which watches only this node, that it is now the first waiter for another slot.
+    pub(super) fn announce_slot(&mut self) -> Step {
+        if !matches!(self.entry.mode, Mode::Slots(2..)) || planted(Mistake::SlotUntold) {
+            return Step::default();
+        }
+        self.content.has_slot = true;
+        self.write_own()
+    }
+
+    /// With `nonblock`: reads the node in the way, before the lock counts as busy or the queue as refused.
+    pub(super) fn look_at(&mut self, node: String, refusal: Option<QueueError>) -> Step {
+        self.seen_busy = refusal.is_none();
+        let watch = Request::Watch(self.path().child(&node));
+        self.go(ContenderPhase::Naming { node, refusal }, watch)
+    }
+
+    /// The answer about the node in the way.
+    pub(super) fn named(
+        &mut self,
+        node: String,
+        refusal: Option<QueueError>,
+        result: Result<ReadNode, RequestError>,
+    ) -> Step {
+        match (result, refusal) {
+            // A waiter would ignore it if it were behind, and only zklock's own number tells whether it is.
+            (Ok(read), _) if read.is_permanent() && self.own.is_none() => {
+                self.seen_busy = false;
+                self.enter()
+            }
+            (Ok(read), _) if read.is_permanent() => {
+                self.fail(ContentionError::NotEphemeral(self.path().child(&node).to_string()))
+            }
+            (_, Some(refusal)) => self.fail(refusal.into()),
+            (result, None) => {
+                let data = result.map_or_else(|_| vec![], |node| node.data().to_vec());
+                self.phase = ContenderPhase::Ended;
+                Step { requests: vec![], news: vec![ContenderEvent::Busy { holder: node, data }] }
+            }
+        }
+    }
+}

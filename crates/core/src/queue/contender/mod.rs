@@ -1,0 +1,249 @@
+//! One contender for one lock, as a state machine: replies in, requests and news out. Pure.
+//!
+//! The recipe is ZooKeeper's own: create an ephemeral sequential node, list the children, watch the predecessor. The
+//! rest handles a lost reply, a lost node, and the order of events across a reconnection.
+
+mod ahead;
+mod deciding;
+mod entering;
+mod error;
+mod inspection;
+mod own_node;
+mod recipe_check;
+mod step;
+
+pub use self::error::ContentionError;
+pub use self::inspection::{Inspection, InspectionResult};
+use self::own_node::NodeContent;
+use self::recipe_check::RecipeCheck;
+pub use self::step::{AttemptIds, ContenderConfig, ContenderEvent, OwnNode, Step};
+use crate::path::{LockPath, NodePath};
+use crate::planted::{Mistake, planted};
+use crate::protocol::{Created, Node, Reply, Request, RequestError};
+use crate::queue::order::QueueError;
+
+/// How often the parents may vanish between being created and being used: a container that is empty for a moment can be
+/// reaped. More often than this isn't chance.
+const MOST_ENTRIES: u32 = 10;
+
+/// How many creates in a row may lose their answer with the connection. In a rolling restart a few do; one that loses more
+/// makes the server close the connection.
+const MOST_LOST_CREATES: u32 = 8;
+
+/// A contender's state, which decides how it interprets the next reply.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum ContenderPhase {
+    /// With `nonblock`: the queue is listed first, and nothing is created yet.
+    Looking,
+    /// With `nonblock` and a queue that stops this contender: reading the node in the way, which is the holder's, or the
+    /// cause of the refusal.
+    Naming { node: String, refusal: Option<QueueError> },
+    /// Create and list are in flight together.
+    Entering { created: Option<Result<Created, RequestError>> },
+    /// The lock path doesn't exist yet.
+    MakingParents,
+    /// The reply to the create was lost: checking whether the node exists.
+    Searching,
+    /// A node with this contender's uuid exists: checking whether this session owns it.
+    Adopting(String),
+    /// Listing again.
+    Listing,
+    /// The listing has names of other recipes: checking whether their owners are alive.
+    Inspecting(Inspection),
+    /// Setting the watches on the nodes in the way. `unset` have no watch yet, and `nearest` is the data of the nearest
+    /// one.
+    Approaching {
+        watch: Vec<String>,
+        unset: Vec<String>,
+        nearest: Option<Node>,
+        ahead: usize,
+        holder: String,
+    },
+    /// Asleep until a watch fires. `sole`: once that node is gone, this contender holds the lock.
+    Waiting { watch: Vec<String>, ahead: usize, holder: String, sole: bool },
+    /// A node of this same session is ahead: it is deleted first.
+    Clearing,
+    /// Holds the lock.
+    Holding,
+    /// Nothing is left to do.
+    Ended,
+}
+
+/// One contender for one lock.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub struct Contender {
+    entry: ContenderConfig,
+    session: i64,
+    prefix: String,
+    own: Option<OwnNode>,
+    own_watched: bool,
+    /// Another client wrote to zklock's node, and zklock hasn't read it yet.
+    own_unread: bool,
+    own_version: i32,
+    content: NodeContent,
+    entries: u32,
+    lost_creates: u32,
+    seen_busy: bool,
+    /// Other recipes on the path were checked just before this listing.
+    inspected: bool,
+    recipe_check: RecipeCheck,
+    phase: ContenderPhase,
+}
+
+impl Contender {
+    /// A contender of the session with this id. It sends nothing before [`begin`](Self::begin).
+    pub fn new(entry: ContenderConfig, session: i64) -> Self {
+        let phase = ContenderPhase::Ended;
+        Self {
+            entry,
+            session,
+            prefix: String::new(),
+            own: None,
+            own_watched: false,
+            own_unread: false,
+            own_version: 0,
+            content: NodeContent::default(),
+            entries: 0,
+            lost_creates: 0,
+            seen_busy: false,
+            inspected: false,
+            recipe_check: RecipeCheck::default(),
+            phase,
+        }
+    }
+
+    /// The lock.
+    pub fn path(&self) -> &LockPath {
+        &self.entry.path
+    }
+
+    /// Its own node, once it is known.
+    pub fn own(&self) -> Option<&OwnNode> {
+        self.own.as_ref()
+    }
+
+    /// Has a holder look for programs that came after it and don't wait for it: [`ContenderEvent::OtherRecipe`].
+    pub fn check_recipes(&mut self) -> Step {
+        let requests = if self.holds() { self.recipe_check.begin(&self.entry.path) } else { vec![] };
+        Step { requests, news: vec![] }
+    }
+
+    fn recipe_check_answered(&mut self, reply: Reply) -> Step {
+        match self.recipe_check.take(&self.entry.path, self.entry.family, reply) {
+            Ok(requests) => Step { requests, news: vec![] },
+            Err(refusal) => Step { requests: vec![], news: vec![ContenderEvent::OtherRecipe(refusal)] },
+        }
+    }
+
+    /// Whether another contender was ahead in any listing.
+    pub fn seen_busy(&self) -> bool {
+        self.seen_busy
+    }
+
+    /// Whether it holds the lock.
+    pub fn holds(&self) -> bool {
+        matches!(self.phase, ContenderPhase::Holding)
+    }
+
+    /// Whether another client wrote to its node, possibly a request to give up the lock, and it hasn't been read yet.
+    pub fn is_unread(&self) -> bool {
+        self.own_unread
+    }
+
+    /// Enters the queue; with `nonblock`, looks at the queue first.
+    pub fn begin(&mut self) -> Step {
+        if self.entry.nonblock { self.go(ContenderPhase::Looking, self.list()) } else { self.enter() }
+    }
+
+    /// Handles a reconnection of the session. The watches that were set ended with the old connection; unanswered
+    /// requests are retried when their failure arrives.
+    pub fn reconnected(&mut self) -> Step {
+        let mut step = Step::default();
+        if planted(Mistake::DeafAfterGap) {
+            return step;
+        }
+        if std::mem::take(&mut self.own_watched) {
+            step.append(self.watch_own());
+        }
+        let path = self.entry.path.clone();
+        let again = |names: &[String]| names.iter().map(|name| Request::Watch(path.child(name))).collect();
+        match &mut self.phase {
+            ContenderPhase::Waiting { watch, ahead, holder, .. } => {
+                let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
+                step.requests.extend::<Vec<_>>(again(&watch));
+                let unset = watch.clone();
+                self.phase =
+                    ContenderPhase::Approaching { watch, unset, nearest: None, ahead: *ahead, holder };
+            }
+            ContenderPhase::Approaching { watch, unset, .. } => {
+                let set: Vec<_> = watch.iter().filter(|name| !unset.contains(name)).cloned().collect();
+                step.requests.extend::<Vec<_>>(again(&set));
+                unset.extend(set);
+            }
+            _ => {}
+        }
+        step
+    }
+
+    /// Takes in a reply and returns the next step.
+    pub fn take(&mut self, reply: Reply) -> Step {
+        match reply {
+            // The caller learns of the session's end too, and ends this contender.
+            Reply::Created(Err(RequestError::Expired | RequestError::AuthFailed))
+            | Reply::Listed(Err(RequestError::Expired | RequestError::AuthFailed))
+            | Reply::Read(_, Err(RequestError::Expired | RequestError::AuthFailed))
+            | Reply::ParentsMade(Err(RequestError::Expired | RequestError::AuthFailed)) => Step::default(),
+            Reply::Created(result) => self.created(result),
+            Reply::ParentsMade(result) => self.parents_made(result),
+            Reply::Listed(result) => self.listed(result),
+            Reply::Read(path, result) if self.is_own(&path) => self.own_read(&result),
+            Reply::Read(path, result) => self.other_read(&path, result),
+            Reply::Changed(path, deleted) if self.is_own(&path) => self.own_changed(deleted),
+            Reply::Changed(path, deleted) => self.other_changed(&path, deleted),
+            Reply::Deleted(_) if matches!(self.phase, ContenderPhase::Clearing) => self.list_again(),
+            Reply::Written(Err(RequestError::ConnectionLost)) => self.write_own(),
+            // If its node was deleted or changed by another client, the watch on it reports that too.
+            Reply::Written(_)
+            | Reply::Deleted(_)
+            | Reply::Confirmed(..)
+            | Reply::Watching(_)
+            | Reply::SuccessRecorded(_) => Step::default(),
+        }
+    }
+
+    fn fail(&mut self, error: ContentionError) -> Step {
+        self.phase = ContenderPhase::Ended;
+        Step { requests: vec![], news: vec![ContenderEvent::Failed(error)] }
+    }
+
+    fn list_again(&mut self) -> Step {
+        self.go(ContenderPhase::Listing, self.list())
+    }
+
+    fn list(&self) -> Request {
+        Request::List(self.path().node())
+    }
+
+    /// After a gap in the connection the server may lag behind what this client has already seen.
+    fn catch_up(&self) -> Request {
+        Request::CatchUpAndList(self.path().node())
+    }
+
+    fn go(&mut self, phase: ContenderPhase, request: Request) -> Step {
+        self.phase = phase;
+        self.ask(request)
+    }
+
+    #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
+    fn ask(&self, request: Request) -> Step {
+        Step { requests: vec![request], news: vec![] }
+    }
+
+    fn is_own(&self, path: &NodePath) -> bool {
+        self.own.as_ref().is_some_and(|own| own.path == *path)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! A contender's inputs and outputs.
+
+use uuid::Uuid;
+
+use super::error::ContentionError;
+use crate::path::{LockPath, NodePath};
+use crate::protocol::{Request, ServerTime};
+use crate::queue::name::{Family, Mode};
+use crate::queue::queue_error::QueueError;
+
+/// The settings of a contender.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ContenderConfig {
+    /// The lock.
+    pub path: LockPath,
+    /// The naming scheme used on the path.
+    pub family: Family,
+    /// What it asks for.
+    pub mode: Mode,
+    /// The node's data, which describes its owner.
+    pub data: Vec<u8>,
+    /// The same data for an owner that waited for one of several slots and got it.
+    pub data_with_slot: Vec<u8>,
+    /// Give up immediately if the lock is busy, without creating anything.
+    pub nonblock: bool,
+    /// The source of the uuids of its attempts.
+    pub ids: AttemptIds,
+}
+
+#[cfg(test)]
+impl ContenderConfig {
+    /// A contender for an exclusive lock at `path`.
+    pub(crate) fn exclusive(path: &str) -> Self {
+        Self {
+            path: LockPath::parse(std::ffi::OsStr::new(path)).unwrap(),
+            family: Family::Curator,
+            mode: Mode::Exclusive,
+            data: vec![],
+            data_with_slot: vec![],
+            nonblock: false,
+            ids: AttemptIds(1),
+        }
+    }
+}
+
+/// Uuids for attempts, counted up from one that the worker draws at random, so that each is unique.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct AttemptIds(pub u128);
+
+impl AttemptIds {
+    /// The uuids of the next session, different from all of this one's.
+    #[must_use]
+    pub fn of_the_next_session(self) -> Self {
+        Self(self.0.wrapping_add(1 << 32))
+    }
+
+    pub(super) fn next(&mut self) -> Uuid {
+        let id = Uuid::from_u128(self.0);
+        self.0 = self.0.wrapping_add(1);
+        id
+    }
+}
+
+/// zklock's own lock node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OwnNode {
+    /// Its full path.
+    pub path: NodePath,
+    /// Its czxid, which grows from one holder to the next.
+    pub fencing_token: i64,
+    /// When it was created.
+    pub created: ServerTime,
+}
+
+/// An event to report to the user or to act on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContenderEvent {
+    /// zklock's node is in the queue.
+    Queued(OwnNode),
+    /// Another contender is ahead.
+    Waiting {
+        /// Name of the predecessor.
+        predecessor: String,
+        /// The predecessor's data.
+        data: Vec<u8>,
+        /// When the predecessor was created; zero if its ACL hides that from zklock.
+        since: ServerTime,
+        /// How many contenders are ahead, including the predecessor.
+        ahead: usize,
+        /// Name of the first node in the queue, which holds the lock.
+        holder: String,
+    },
+    /// zklock holds the lock.
+    Held,
+    /// The lock is busy, and zklock was told not to wait.
+    Busy {
+        /// Name of the node in the way.
+        holder: String,
+        /// Its data.
+        data: Vec<u8>,
+    },
+    /// A client that doesn't wait for zklock came to the path while zklock holds the lock.
+    OtherRecipe(QueueError),
+    /// Another client asks zklock to give up the lock; its description, if known.
+    Revoked(Option<String>),
+    /// The contender can't continue.
+    Failed(ContentionError),
+}
+
+/// The requests and the news of a step, in order.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Requests to send.
+    pub requests: Vec<Request>,
+    /// What to report or to act on.
+    pub news: Vec<ContenderEvent>,
+}
+
+impl Step {
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.requests.append(&mut other.requests);
+        self.news.append(&mut other.news);
+    }
+}

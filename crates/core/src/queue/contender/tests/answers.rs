@@ -1,0 +1,418 @@
+//! Answers that are refused, lost, or about another client's nodes.
+
+use super::*;
+use crate::queue::other_recipes::Recipe;
+use crate::queue::queue_error::QueueError;
+
+const PATH: &str = "/locks/job";
+const LATCH: &str = "_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-latch-0000000002";
+
+fn permission(action: &'static str, permission: &'static str) -> ContentionError {
+    ContentionError::Permission { action, permission, node: PATH.to_owned() }
+}
+
+fn list() -> Vec<Request> {
+    vec![Request::List(PATH.into())]
+}
+
+fn list_after_a_gap() -> Vec<Request> {
+    vec![Request::CatchUpAndList(PATH.into())]
+}
+
+/// Lists again after its predecessor has gone.
+fn listing() -> (Contender, String) {
+    let (mut contender, own) = asleep(&[1, 3]);
+    contender.take(Reply::Changed(at(&other(3)), true));
+    (contender, own)
+}
+
+fn looking() -> Contender {
+    let mut contender = contender(true);
+    contender.begin();
+    contender
+}
+
+fn slots() -> Contender {
+    let mut contender = contender(false);
+    contender.entry.mode = Mode::Slots(2);
+    contender.entry.data_with_slot = b"slot".to_vec();
+    contender
+}
+
+#[test]
+fn a_listing_that_fails_is_repeated_or_says_what_is_missing() {
+    let denied = permission("see the queue", "READ");
+    let phases = || [listing().0, searching().0, looking()];
+    for mut contender in phases() {
+        let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
+        assert_eq!(step.requests, list_after_a_gap());
+    }
+    for mut contender in phases() {
+        assert_eq!(failed(&contender.take(Reply::Listed(Err(RequestError::NoAuth)))), Some(&denied));
+    }
+    let lost_its_path = listing().0.take(Reply::Listed(Err(RequestError::NoNode)));
+    assert_eq!(failed(&lost_its_path), Some(&ContentionError::Deleted));
+    let (mut contender, lost) = searching();
+    assert_ne!(prefix(&contender.take(Reply::Listed(Err(RequestError::NoNode)))), lost);
+    let mut entering = super::contender(false);
+    let own = name(&prefix(&entering.begin()), 5);
+    entering.take(Reply::Created(Ok(created(own))));
+    assert_eq!(failed(&entering.take(Reply::Listed(Err(RequestError::NoAuth)))), Some(&denied));
+}
+
+#[test]
+fn answers_of_a_session_that_is_over_change_nothing() {
+    for failure in [RequestError::Expired, RequestError::AuthFailed] {
+        for reply in [
+            Reply::Created(Err(failure.clone())),
+            Reply::Listed(Err(failure.clone())),
+            Reply::Read(at(&other(3)), Err(failure.clone())),
+            Reply::ParentsMade(Err(failure.clone())),
+        ] {
+            for mut contender in [listing().0, behind(&[3]).0] {
+                assert_eq!(contender.take(reply.clone()), Step::default());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_parents_are_made_again_if_the_answer_was_lost() {
+    let missing = || {
+        let mut contender = contender(false);
+        contender.begin();
+        contender.take(Reply::Created(Err(RequestError::NoNode)));
+        contender.take(Reply::Listed(Err(RequestError::NoNode)));
+        contender
+    };
+    let step = missing().take(Reply::ParentsMade(Err(RequestError::ConnectionLost)));
+    assert_eq!(step.requests, [Request::MakeParents(PATH.into())]);
+    let step = missing().take(Reply::ParentsMade(Err(RequestError::NoAuth)));
+    assert_eq!(failed(&step), Some(&permission("make the lock path", "CREATE")));
+}
+
+#[test]
+fn a_node_that_may_be_its_own_is_asked_for_until_it_is_known() {
+    let adopting = || {
+        let (mut contender, prefix) = searching();
+        let own = name(&prefix, 5);
+        contender.take(Reply::Listed(Ok(vec![own.clone()])));
+        (contender, own, prefix)
+    };
+    let (mut contender, own, _) = adopting();
+    let step = contender.take(Reply::Read(at(&own), Err(RequestError::ConnectionLost)));
+    assert_eq!(step.requests, list_after_a_gap());
+    let (mut contender, own, lost) = adopting();
+    assert_ne!(prefix(&contender.take(Reply::Read(at(&own), Err(RequestError::NoNode)))), lost);
+    let (mut contender, own, _) = adopting();
+    let hidden = contender.take(Reply::Read(at(&own), Ok(ReadNode::Hidden)));
+    assert_eq!(failed(&hidden), Some(&ContentionError::OwnNodeHidden));
+    let (mut contender, own, _) = adopting();
+    let denied = contender.take(Reply::Read(at(&own), Err(RequestError::NoAuth)));
+    assert_eq!(failed(&denied), Some(&permission("read its own node", "READ")));
+    let (mut contender, _, _) = adopting();
+    assert_eq!(
+        contender.take(Reply::Read(at(&other(7)), Ok(ours(50).into()))),
+        Step::default(),
+        "another node"
+    );
+}
+
+#[test]
+fn its_own_node_has_to_be_readable_and_its_own() {
+    let held = || behind(&[]);
+    for (read, error) in [
+        (Ok(ReadNode::Hidden), ContentionError::OwnNodeHidden),
+        (Ok(Node { owner: SESSION + 1, ..ours(50) }.into()), ContentionError::Deleted),
+        (Ok(ours(51).into()), ContentionError::Deleted),
+        (Err(RequestError::NoAuth), permission("read its own node", "READ")),
+    ] {
+        let (mut contender, own, _) = held();
+        assert_eq!(failed(&contender.take(Reply::Read(at(&own), read))), Some(&error));
+    }
+    let (mut contender, own, _) = held();
+    let step = contender.take(Reply::Read(at(&own), Err(RequestError::ConnectionLost)));
+    assert_eq!(step.requests, [Request::Watch(at(&own))]);
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
+    assert!(!contender.is_unread());
+    contender.take(Reply::Changed(at(&own), false));
+    assert!(contender.is_unread());
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
+    assert!(!contender.is_unread());
+}
+
+#[test]
+fn a_node_ahead_that_can_not_be_read_is_an_error() {
+    let denied = permission("watch the contender ahead", "READ");
+    let (mut contender, _, _) = behind(&[3]);
+    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoAuth)));
+    assert_eq!(failed(&step), Some(&denied));
+    let (mut contender, _) = asleep(&[3]);
+    contender.take(Reply::Changed(at(&other(3)), false));
+    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoAuth)));
+    assert_eq!(failed(&step), Some(&denied));
+}
+
+#[test]
+fn a_contender_knows_whether_another_was_ahead() {
+    let (contender, _, _) = behind(&[]);
+    assert!(!contender.seen_busy());
+    let (contender, _, _) = behind(&[3]);
+    assert!(contender.seen_busy());
+    let mut contender = looking();
+    contender.take(Reply::Listed(Ok(vec![other(3)])));
+    assert!(contender.seen_busy());
+}
+
+#[test]
+fn a_predecessor_that_goes_before_it_is_watched_causes_another_listing() {
+    let (mut contender, _, _) = behind(&[1, 3]);
+    assert_eq!(contender.take(Reply::Changed(at(&other(1)), true)), Step::default(), "it isn't watched");
+    assert_eq!(contender.take(Reply::Changed(at(&other(3)), true)).requests, list());
+}
+
+#[test]
+fn watches_that_were_being_set_are_set_again_on_a_new_connection() {
+    // The first waiter for a slot watches all holders.
+    let mut contender = slots();
+    let own = name(&prefix(&contender.begin()), 5);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    let watches = contender.take(Reply::Listed(Ok(vec![slot(1), slot(3), own.clone()]))).requests;
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
+    let [_, Request::Watch(first), Request::Watch(_)] = &watches[..] else { panic!("{watches:?}") };
+    contender.take(Reply::Read(first.clone(), Ok(theirs().into())));
+    let again = [Request::Watch(at(&own)), Request::Watch(first.clone())];
+    assert_eq!(contender.reconnected().requests, again, "the other is in flight");
+}
+
+#[test]
+fn only_the_delete_that_was_waited_for_causes_a_listing() {
+    let (mut contender, _) = asleep(&[3]);
+    assert_eq!(contender.take(Reply::Deleted(Ok(()))), Step::default());
+}
+
+#[test]
+fn a_write_whose_answer_was_lost_is_sent_again() {
+    let (mut contender, own, _) = holder_with_record();
+    contender.mark_stopped(true);
+    let step = contender.take(Reply::Written(Err(RequestError::ConnectionLost)));
+    assert!(written(&step).is_some_and(|(record, version)| record.stopped && version == 0), "{step:?}");
+    assert_eq!(contender.take(Reply::Written(Ok(NEVER))), Step::default());
+    contender.take(Reply::Changed(at(&own), false));
+    let other = Node { data: b"other".to_vec(), version: 3, ..ours(50) };
+    let step = contender.take(Reply::Read(at(&own), Ok(other.into())));
+    assert!(
+        written(&step).is_some_and(|(_, version)| version == 3),
+        "what it says is written again: {step:?}"
+    );
+}
+
+#[test]
+fn a_slot_is_announced_where_another_waits_behind() {
+    for (behind, tells) in [(vec![slot(9)], true), (vec![], false)] {
+        let mut contender = slots();
+        let own = name(&prefix(&contender.begin()), 5);
+        contender.take(Reply::Created(Ok(created(own.clone()))));
+        let children = behind.into_iter().chain([own.clone()]).collect();
+        let step = contender.take(Reply::Listed(Ok(children)));
+        let write = Request::Write(at(&own), b"slot".to_vec(), 0);
+        assert_eq!(step.requests.contains(&write), tells, "{step:?}");
+        assert!(step.news.contains(&ContenderEvent::Held));
+        assert_eq!(contender.record_held_since(Duration::ZERO).requests.len(), 1);
+    }
+    let mut contender = contender(false);
+    let own = name(&prefix(&contender.begin()), 5);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    let step = contender.take(Reply::Listed(Ok(vec![own.clone(), other(9)])));
+    assert_eq!(step.requests, [Request::Watch(at(&own))], "a lock has no slots to tell of");
+}
+
+#[test]
+fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
+    for owner in [0, i64::MIN] {
+        let permanent = || Ok(Node { owner, ..theirs() }.into());
+        let error = ContentionError::NotEphemeral(at(&other(3)).to_string());
+        let mut approaching = behind(&[3]).0;
+        assert_eq!(failed(&approaching.take(Reply::Read(at(&other(3)), permanent()))), Some(&error));
+        // With nonblock, zklock's own number decides.
+        for (number, error) in [(5, Some(&error)), (2, None)] {
+            let mut naming = looking();
+            naming.take(Reply::Listed(Ok(vec![other(3)])));
+            let entering = naming.take(Reply::Read(at(&other(3)), permanent()));
+            assert!(!naming.seen_busy());
+            let own = name(&prefix(&entering), number);
+            naming.take(Reply::Created(Ok(created(own.clone()))));
+            naming.take(Reply::Listed(Ok(vec![own, other(3)])));
+            let step = naming.take(Reply::Read(at(&other(3)), permanent()));
+            assert_eq!((failed(&step), naming.holds()), (error, error.is_none()));
+        }
+    }
+    let mut approaching = behind(&[3]).0;
+    let step = approaching.take(Reply::Read(at(&other(3)), Ok(ReadNode::Hidden)));
+    assert!(matches!(step.news[..], [ContenderEvent::Waiting { .. }]));
+    let mut naming = looking();
+    naming.take(Reply::Listed(Ok(vec![other(3)])));
+    let step = naming.take(Reply::Read(at(&other(3)), Ok(ReadNode::Hidden)));
+    assert!(matches!(step.news[..], [ContenderEvent::Busy { .. }]));
+}
+
+#[test]
+fn with_nonblock_another_kind_is_refused_unless_no_session_owns_it() {
+    let semaphore = "slots3-lock-0000000003".to_owned();
+    let look = |read| {
+        let mut looking = looking();
+        let step = looking.take(Reply::Listed(Ok(vec![semaphore.clone()])));
+        assert_eq!(step.requests, [Request::Watch(at(&semaphore))]);
+        looking.take(Reply::Read(at(&semaphore), read))
+    };
+    for read in [Ok(theirs().into()), Ok(ReadNode::Hidden), Err(RequestError::ConnectionLost)] {
+        let step = look(read);
+        let is_refused =
+            |error: &ContentionError| matches!(error, ContentionError::Refused(QueueError::OtherKind { .. }));
+        assert!(failed(&step).is_some_and(is_refused), "{step:?}");
+    }
+    let step = look(Ok(Node { owner: 0, ..theirs() }.into()));
+    assert!(matches!(step.requests[..], [Request::Create { .. }, Request::List(_)]), "{step:?}");
+}
+
+#[test]
+fn semaphores_are_listed_before_the_queue_counts() {
+    let mut contender = looking();
+    let step = contender.take(Reply::Listed(Ok(vec!["leases".to_owned()])));
+    assert_eq!(step.requests, [Request::List(at("leases"))]);
+    let step = contender.take(Reply::Listed(Ok(vec!["lease-0000000001".to_owned()])));
+    assert_eq!(step.requests, [Request::Get(at("leases/lease-0000000001"))]);
+    let step = contender.take(Reply::Read(at("leases/lease-0000000001"), Ok(theirs().into())));
+    let refused = QueueError::OtherRecipe {
+        node: "leases/lease-0000000001".to_owned(),
+        recipe: Recipe::CuratorSemaphore,
+    };
+    assert_eq!(failed(&step), Some(&refused.into()));
+}
+
+#[test]
+fn a_late_answer_about_an_earlier_predecessor_changes_nothing() {
+    let (mut contender, _) = asleep(&[1, 3]);
+    assert_eq!(contender.take(Reply::Read(at(&other(1)), Err(RequestError::NoNode))), Step::default());
+}
+
+#[test]
+fn other_recipes_are_looked_at_before_the_queue_counts() {
+    let refused = QueueError::OtherRecipe { node: LATCH.to_owned(), recipe: Recipe::CuratorLatch };
+    let gone = Node { owner: 0, ..theirs() };
+    for (is_nonblock, read, error) in [
+        (false, Ok(theirs()), Some(refused.clone())),
+        (true, Ok(theirs()), Some(refused)),
+        (false, Ok(gone.clone()), None),
+        (true, Ok(gone), None),
+    ] {
+        let mut contender = contender(is_nonblock);
+        let begun = contender.begin();
+        let mut children = vec![LATCH.to_owned()];
+        if !is_nonblock {
+            let own = name(&prefix(&begun), 5);
+            contender.take(Reply::Created(Ok(created(own.clone()))));
+            children.push(own);
+        }
+        let step = contender.take(Reply::Listed(Ok(children.clone())));
+        assert_eq!(step.requests, [Request::Get(at(LATCH))]);
+        let step = contender.take(Reply::Read(at(LATCH), read.map(ReadNode::from)));
+        if let Some(refusal) = error {
+            assert_eq!(failed(&step), Some(&refusal.into()));
+            continue;
+        }
+        assert_eq!(step.requests, list(), "the queue may have changed meanwhile");
+        let step = contender.take(Reply::Listed(Ok(children)));
+        assert!(contender.holds() != is_nonblock, "looked at once is enough: {step:?}");
+    }
+}
+
+#[test]
+fn a_holder_looks_around_and_a_waiter_does_not() {
+    let (mut contender, _) = asleep(&[3]);
+    assert_eq!(contender.check_recipes(), Step::default());
+    let (mut contender, own, _) = behind(&[]);
+    assert_eq!(contender.check_recipes().requests, [Request::Get(PATH.into())]);
+    let parent = Node { children: 2, owner: 0, ..theirs() };
+    assert_eq!(contender.take(Reply::Read(PATH.into(), Ok(parent.into()))).requests, list());
+    let step = contender.take(Reply::Listed(Ok(vec![own, LATCH.to_owned()])));
+    assert_eq!(step.requests, [Request::Get(at(LATCH))]);
+    let step = contender.take(Reply::Read(at(LATCH), Ok(theirs().into())));
+    assert!(matches!(step.news[..], [ContenderEvent::OtherRecipe(_)]), "{step:?}");
+}
+
+#[test]
+fn news_about_nodes_that_are_not_watched_change_nothing() {
+    let foreign = || Reply::Read(at(&other(2)), Ok(ours(50).into()));
+    let (mut contender, _, _) = behind(&[1, 3]);
+    assert_eq!(contender.take(foreign()), Step::default(), "while the watches are set");
+    let (mut contender, _) = asleep(&[1, 3]);
+    assert_eq!(contender.take(foreign()), Step::default(), "while it waits");
+    assert_eq!(contender.take(Reply::Changed(at(&other(1)), true)), Step::default());
+    assert_eq!(contender.take(Reply::Changed(at(&other(1)), false)), Step::default());
+    let mut contender = looking();
+    contender.take(Reply::Listed(Ok(vec![other(3)])));
+    assert_eq!(contender.take(foreign()), Step::default(), "while the holder is read");
+}
+
+/// A waiter for one of two slots, with number 5 behind these, and the step after create and list.
+fn behind_slots(ahead: &[i32]) -> (Contender, String, Step) {
+    let mut contender = slots();
+    let own = name(&prefix(&contender.begin()), 5);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    let children = ahead.iter().map(|&number| slot(number)).chain([own.clone()]).collect();
+    let step = contender.take(Reply::Listed(Ok(children)));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
+    (contender, own, step)
+}
+
+fn slot(number: i32) -> String {
+    other(number).replace("-lock-", "-slots2-lock-")
+}
+
+fn with_slot() -> Node {
+    let data = br#"{"version":1,"host":"h","pid":1,"user":"u","program":"p","mode":"slots","slots":2,"has_slot":true}"#;
+    Node { data: data.to_vec(), ..theirs() }
+}
+
+#[test]
+fn the_first_waiter_for_a_slot_watches_the_holders() {
+    let (mut contender, own, step) = behind_slots(&[1, 3]);
+    assert_eq!(step.requests, [&own, &slot(3), &slot(1)].map(|name| Request::Watch(at(name))));
+    contender.take(Reply::Read(at(&slot(3)), Ok(with_slot().into())));
+    let step = contender.take(Reply::Read(at(&slot(1)), Ok(with_slot().into())));
+    assert!(matches!(step.news[..], [ContenderEvent::Waiting { ahead: 2, .. }]), "{step:?}");
+    let step = contender.take(Reply::Changed(at(&slot(1)), false));
+    assert_eq!(step.requests, [Request::Watch(at(&slot(1)))], "new data frees no slot");
+    assert_eq!(contender.take(Reply::Changed(at(&slot(1)), true)).requests, list());
+}
+
+#[test]
+fn a_later_waiter_for_a_slot_hears_that_its_predecessor_has_one() {
+    let (mut contender, own, step) = behind_slots(&[1, 3, 4]);
+    assert_eq!(step.requests, [&own, &slot(4)].map(|name| Request::Watch(at(name))));
+    let step = contender.take(Reply::Read(at(&slot(4)), Ok(with_slot().into())));
+    assert_eq!(step.requests, list_after_a_gap(), "it got its slot before the watch was set");
+    let (mut contender, _, _) = behind_slots(&[1, 3, 4]);
+    let step = contender.take(Reply::Read(at(&slot(4)), Ok(theirs().into())));
+    assert!(matches!(step.news[..], [ContenderEvent::Waiting { ahead: 3, .. }]), "{step:?}");
+    assert_eq!(contender.take(Reply::Changed(at(&slot(4)), false)).requests, list());
+}
+
+#[test]
+fn a_reader_beside_curator_lists_again_when_its_only_predecessor_goes() {
+    let mut contender = contender(false);
+    (contender.entry.family, contender.entry.mode) = (Family::CuratorRw, Mode::Shared);
+    let (parent_and_list, own) = {
+        let step = contender.begin();
+        let Some(Request::Create { prefix, .. }) = step.requests.first().cloned() else { panic!("{step:?}") };
+        (step.requests.len(), name(&prefix, 5))
+    };
+    assert_eq!(parent_and_list, 2);
+    contender.take(Reply::Created(Ok(created(own.clone()))));
+    let writer = name(&name::prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(9)), 3);
+    contender.take(Reply::Listed(Ok(vec![writer.clone(), own.clone()])));
+    contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
+    contender.take(Reply::Read(at(&writer), Ok(theirs().into())));
+    assert_eq!(contender.take(Reply::Changed(at(&writer), true)).requests, list());
+}

@@ -1,0 +1,372 @@
+//! A run's claim on its locks: a session, a contender for each lock, and the lease. Replies drive it.
+
+mod session;
+
+use std::time::Duration;
+
+use self::session::Gap;
+pub use self::session::Session;
+use super::Effect;
+use crate::lease::Lease;
+use crate::lease::renewal::Renewal;
+use crate::leftover_nodes::LeftoverNodes;
+use crate::pair::OwnedNode;
+use crate::path::LockPath;
+use crate::planted::{Mistake, planted};
+use crate::protocol::{Asker, LockIndex, Reply, Request, RequestError, SessionChange, SessionKey};
+use crate::queue::contender::{ContenderConfig, ContenderEvent, ContentionError, OwnNode, Step};
+use crate::queue::lock_set::LockSet;
+use crate::time::BootTime;
+
+/// The result of a reply or of a change of the session.
+#[derive(Debug)]
+pub enum ClaimEvent {
+    /// The session is established, and zklock contends for the first lock.
+    Connected,
+    /// No session could be established; the reason that each server gave.
+    Unreachable(Vec<String>),
+    /// The connection is lost; the session may still be alive.
+    Disconnected,
+    /// Connected again.
+    Reconnected,
+    /// The session has ended, and all its nodes with it.
+    Lost(RequestError),
+    /// A confirmation: nodes with the names of zklock's nodes exist, and the session is alive.
+    Confirmed,
+    /// A confirmation found that one of zklock's nodes is gone.
+    NodeGone,
+    /// A confirmation failed without saying anything about the nodes.
+    Unconfirmed(RequestError),
+    /// The session is closed, confirmed by the server.
+    Closed,
+    /// An event about one lock.
+    Lock(LockPath, ContenderEvent),
+    /// The answer to a question that no contender asked.
+    Aside(Asker, Reply),
+}
+
+/// A claim on locks. There is no session before [`connect`](Claim::connect).
+#[derive(Debug, Default)]
+pub struct Claim {
+    key: SessionKey,
+    entries: Vec<ContenderConfig>,
+    session: Option<Session>,
+    end: Option<SessionEnd>,
+    /// Another client deleted one of zklock's nodes. A node that has its name now belongs to another session.
+    node_gone: bool,
+    /// The path, without its number, of a node that may have been created.
+    pending_create: Option<String>,
+    /// An earlier session has seen another contender ahead.
+    was_busy: bool,
+}
+
+/// How the session ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum SessionEnd {
+    /// No server has confirmed it: its nodes may still exist.
+    Presumed,
+    /// The end was committed, or the session never began: no node of it is left.
+    Known,
+}
+
+impl Claim {
+    /// Starts connecting with a new session, which has none of the nodes of the session before it.
+    pub fn connect(&mut self, deadline: Option<BootTime>) -> Effect {
+        self.key = SessionKey(self.key.0 + 1);
+        self.was_busy = self.seen_busy();
+        self.entries.iter_mut().for_each(|entry| entry.ids = entry.ids.of_the_next_session());
+        (self.session, self.end, self.node_gone, self.pending_create) = (None, None, false, None);
+        Effect::Connect { key: self.key, deadline }
+    }
+
+    /// Whether there is a session, or an attempt to establish one.
+    pub fn has_begun(&self) -> bool {
+        self.key != SessionKey(0)
+    }
+
+    /// Whether the events with this key are of the present session, or the attempt to establish it.
+    pub fn is_of(&self, key: SessionKey) -> bool {
+        key == self.key
+    }
+
+    /// Sets the locks to contend for, with their data. Must be called before there is a session.
+    pub fn introduce(&mut self, entries: Vec<ContenderConfig>) {
+        self.entries = entries;
+    }
+
+    /// Takes in a change of a session. Changes of a session that this one replaced are ignored.
+    pub fn session_changed(
+        &mut self,
+        key: SessionKey,
+        change: SessionChange,
+        now: BootTime,
+        out: &mut Vec<Effect>,
+    ) -> Vec<ClaimEvent> {
+        if key != self.key {
+            return vec![];
+        }
+        self.end = self.end.max(match change {
+            SessionChange::Unreachable(_) | SessionChange::Closed => Some(SessionEnd::Known),
+            // "Expired" too: a leader says so before the quorum has committed the end (`SessionTrackerImpl.run` marks
+            // the session as closing first). If another leads by then, the session has a whole timeout again.
+            SessionChange::Lost(_) => Some(SessionEnd::Presumed),
+            _ => None,
+        });
+        match change {
+            SessionChange::Connected { id, timeout, began } => {
+                let began = if planted(Mistake::LeaseFromConnect) { now } else { began };
+                self.session = Some(Session::new(
+                    id,
+                    LockSet::new(self.entries.clone(), id),
+                    Renewal::new(Lease::new(began, timeout)),
+                    now,
+                ));
+                let mut notices = vec![ClaimEvent::Connected];
+                notices.extend(self.contend_for_next(now, out));
+                notices
+            }
+            SessionChange::Unreachable(servers) => vec![ClaimEvent::Unreachable(servers)],
+            SessionChange::Disconnected => {
+                if let Some(session) = &mut self.session {
+                    session.renewal.set_connected(false);
+                    session.latency.disconnected();
+                    session.gap = Some(Gap { from: now, to: None, away: None });
+                }
+                vec![ClaimEvent::Disconnected]
+            }
+            SessionChange::StillAway(away) => {
+                if let Some(gap) = self.session.as_mut().and_then(|session| session.gap.as_mut()) {
+                    gap.away = Some(away);
+                }
+                vec![]
+            }
+            // The run itself takes this in.
+            SessionChange::ServersSay(_) => vec![],
+            SessionChange::Reconnected => self.reconnected(now, out),
+            SessionChange::Lost(why) => vec![ClaimEvent::Lost(why)],
+            SessionChange::Closed => vec![ClaimEvent::Closed],
+        }
+    }
+
+    fn reconnected(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<ClaimEvent> {
+        let mut notices = vec![ClaimEvent::Reconnected];
+        if let Some(session) = &mut self.session {
+            session.renewal.set_connected(true);
+            if planted(Mistake::LeaseRevived) {
+                session.renewal.lease = Lease::new(now, session.renewal.lease.timeout());
+            }
+            session.gap.iter_mut().for_each(|gap| gap.to = Some(now));
+            let steps =
+                session.locks.each().map(|(lock, contender)| (lock, contender.reconnected())).collect();
+            notices.extend(self.carry_out(steps, now, out));
+        }
+        notices
+    }
+
+    /// Takes in a reply.
+    pub fn replied(
+        &mut self,
+        key: SessionKey,
+        asker: Asker,
+        reply: Reply,
+        now: BootTime,
+        out: &mut Vec<Effect>,
+    ) -> Vec<ClaimEvent> {
+        let Some(session) = self.session.as_mut().filter(|_| key == self.key) else {
+            return vec![];
+        };
+        match asker {
+            Asker::Lease => {
+                let event = session.confirmed(reply, now);
+                self.node_gone |= matches!(event, Some(ClaimEvent::NodeGone));
+                event.into_iter().collect()
+            }
+            Asker::Lock(lock) => {
+                session.measure(&reply, now);
+                let Some(contender) = session.locks.get_mut(lock) else { return vec![] };
+                let step = contender.take(reply);
+                if step.news.contains(&ContenderEvent::Held) {
+                    session.locks.acquired(lock);
+                }
+                session.adapt_renewal(now);
+                self.carry_out(vec![(lock, step)], now, out)
+            }
+            asker => vec![ClaimEvent::Aside(asker, reply)],
+        }
+    }
+
+    /// Begins to contend for the first lock that isn't held, if there is one. To be called once for each
+    /// [`ContenderEvent::Held`], unless the place is given up.
+    pub fn contend_for_next(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<ClaimEvent> {
+        let next = self.session.as_mut().and_then(|session| session.locks.first_not_held());
+        let step = next.map(|(lock, contender)| (lock, contender.begin()));
+        self.carry_out(step.into_iter().collect(), now, out)
+    }
+
+    /// Makes the requests of these steps, each of one lock's contender, and returns their events.
+    fn carry_out(
+        &mut self,
+        steps: Vec<(LockIndex, Step)>,
+        now: BootTime,
+        out: &mut Vec<Effect>,
+    ) -> Vec<ClaimEvent> {
+        let Some(session) = &mut self.session else { return vec![] };
+        let mut events = vec![];
+        for (lock, step) in steps {
+            for event in step.news {
+                match &event {
+                    ContenderEvent::Queued(_) => {
+                        session.held.insert(lock, (now, None));
+                        // The monitor must know which nodes to delete if this process can't, and must know it before
+                        // it is shown the next create.
+                        self.pending_create = None;
+                        let session_timeout = session.renewal.lease.timeout();
+                        out.push(Effect::ReportNodes { session_timeout, nodes: owned(&session.locks) });
+                    }
+                    ContenderEvent::Held => {
+                        session.held.entry(lock).and_modify(|(_, held)| *held = Some(now));
+                    }
+                    ContenderEvent::Failed(ContentionError::Deleted) => self.node_gone = true,
+                    _ => {}
+                }
+                events.extend(session.locks.path(lock).map(|path| ClaimEvent::Lock(path.clone(), event)));
+            }
+            for request in step.requests {
+                if let Request::Create { parent, prefix, .. } = &request {
+                    let path = format!("{parent}/{prefix}");
+                    self.pending_create = Some(path.clone());
+                    out.push(Effect::ReportCreate(path));
+                    if session.locks.nodes().next().is_none() {
+                        session.create_sent = now;
+                    }
+                }
+                out.push(Effect::Ask(Asker::Lock(lock), request));
+            }
+        }
+        events
+    }
+
+    /// What the session leaves on the servers for as long as it may live; `None` if there was no session.
+    pub fn left_behind(&self) -> Option<LeftoverNodes> {
+        let Session { renewal, locks, .. } = self.session.as_ref()?;
+        Some(LeftoverNodes {
+            session_timeout: renewal.lease.timeout(),
+            nodes: owned(locks),
+            pending_create: self.pending_create.clone(),
+        })
+    }
+
+    /// Marks zklock's nodes as stopped or running again, so that other clients can see it.
+    pub fn mark_stopped(&mut self, stopped: bool, now: BootTime, out: &mut Vec<Effect>) {
+        let Some(session) = &mut self.session else { return };
+        let steps =
+            session.locks.each().map(|(lock, contender)| (lock, contender.mark_stopped(stopped))).collect();
+        self.carry_out(steps, now, out);
+    }
+
+    /// Looks for clients that don't wait for zklock: [`ContenderEvent::OtherRecipe`].
+    pub fn check_recipes(&mut self, now: BootTime, out: &mut Vec<Effect>) {
+        let Some(session) = &mut self.session else { return };
+        let steps = session.locks.each().map(|(lock, contender)| (lock, contender.check_recipes())).collect();
+        self.carry_out(steps, now, out);
+    }
+
+    /// The command may start: from now on the last lock is held. The others are held since they were acquired.
+    pub fn is_acquired(&mut self, now: BootTime) {
+        if let Some(mut last) = self.session.as_mut().and_then(|session| session.held.last_entry()) {
+            last.get_mut().1 = Some(now);
+        }
+    }
+
+    /// Shows other clients since when the locks are held.
+    pub fn record_held_since(&mut self, now: BootTime, out: &mut Vec<Effect>) {
+        let Some(Session { locks, held, .. }) = &mut self.session else { return };
+        let steps = locks.each().filter_map(|(lock, contender)| {
+            let (queued, held) = *held.get(&lock)?;
+            Some((lock, contender.record_held_since(held?.since(queued))))
+        });
+        let steps = steps.collect();
+        self.carry_out(steps, now, out);
+    }
+
+    /// Sends the confirmation that is due, if any.
+    pub fn confirm_if_due(&mut self, now: BootTime, out: &mut Vec<Effect>) {
+        let Some(session) = &mut self.session else { return };
+        if session.renewal.due().is_some_and(|due| due <= now) {
+            let nodes = session.locks.nodes().map(|(_, node)| node.path.clone()).collect();
+            session.renewal.sent();
+            session.asked = Some(now);
+            out.push(Effect::Ask(Asker::Lease, Request::Confirm(nodes)));
+        }
+    }
+
+    /// Sends the next confirmation as soon as possible: its answer says whether zklock's nodes still exist.
+    pub fn confirm_soon(&mut self, now: BootTime) {
+        if let Some(session) = &mut self.session {
+            session.renewal.hurry(now);
+        }
+    }
+
+    /// When [`confirm_if_due`](Self::confirm_if_due) next has something to do.
+    pub fn next_due(&self) -> Option<BootTime> {
+        self.session.as_ref()?.renewal.due()
+    }
+
+    /// The session, once it is established.
+    pub fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    /// Whether another contender was seen ahead on any lock, in any session.
+    pub fn seen_busy(&self) -> bool {
+        self.was_busy || self.session.as_ref().is_some_and(|session| session.locks.seen_busy())
+    }
+
+    /// The lease, once there is a session.
+    pub fn lease(&self) -> Option<&Lease> {
+        self.session.as_ref().map(|session| &session.renewal.lease)
+    }
+
+    /// How long a periodic check may be put off: an eighth of the session timeout, as no lease depends on the check;
+    /// 100 ms while there is no session.
+    pub fn time_to_spare(&self) -> Duration {
+        self.lease().map_or(Duration::from_millis(100), |lease| lease.timeout() / 8)
+    }
+
+    /// Begins a new lease if the old one ran out during a long silence. Only for a run whose command isn't running.
+    pub fn revive_lease(&mut self, now: BootTime) {
+        if let Some(session) = &mut self.session {
+            session.renewal.revive(now);
+        }
+    }
+
+    /// Whether the session has ended, so that nothing can be asked any more.
+    pub fn is_over(&self) -> bool {
+        self.end.is_some()
+    }
+
+    /// Whether none of zklock's nodes is left: the session has ended, and a server has confirmed it.
+    pub fn is_gone(&self) -> bool {
+        self.end == Some(SessionEnd::Known)
+    }
+
+    /// Asks for all of zklock's nodes to be deleted, in the reverse of the order in which the locks were acquired, and
+    /// for the session to be closed. [`ClaimEvent::Closed`] reports that it is done. If another client has deleted one of
+    /// the nodes, none is deleted by name, because the name may now belong to another client's node; closing the
+    /// session deletes the others.
+    pub fn release(&self) -> Effect {
+        let ours = self.session.as_ref().filter(|_| !self.node_gone);
+        let nodes =
+            ours.map(|session| session.locks.nodes().rev().map(|(_, node)| node.path.clone()).collect());
+        Effect::Release(nodes.unwrap_or_default())
+    }
+}
+
+/// zklock's nodes on these locks.
+fn owned(locks: &LockSet) -> Vec<OwnedNode> {
+    let owned = |node: &OwnNode| OwnedNode { path: node.path.clone(), czxid: node.fencing_token };
+    locks.nodes().map(|(_, node)| owned(node)).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use super::*;
+use crate::loss::Silence;
+use crate::protocol::{Created, LockIndex, ServerTime};
+
+const T: Duration = Duration::from_secs(30);
+
+fn at(seconds: f64) -> BootTime {
+    BootTime::from_nanos(0) + Duration::from_secs_f64(seconds)
+}
+
+/// A claim whose session began at zero; its create was sent then, and answered after 0.2 s.
+fn claim() -> Claim {
+    let mut claim = Claim::default();
+    let _ = claim.connect(None);
+    claim.introduce(vec![ContenderConfig::exclusive("/locks/job")]);
+    let mut out = vec![];
+    let connected = SessionChange::Connected { id: 7, timeout: T, began: at(0.0) };
+    claim.session_changed(SessionKey(1), connected, at(0.0), &mut out);
+    let Some(Effect::Ask(_, Request::Create { prefix, .. })) =
+        out.iter().find(|effect| matches!(effect, Effect::Ask(_, Request::Create { .. })))
+    else {
+        panic!("no create in {out:?}");
+    };
+    let created = Created { name: format!("{prefix}0000000005"), czxid: 50, created: ServerTime(0) };
+    reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(created)), 0.2);
+    claim
+}
+
+fn reply(claim: &mut Claim, asker: Asker, reply: Reply, now: f64) -> Vec<ClaimEvent> {
+    claim.replied(SessionKey(1), asker, reply, at(now), &mut vec![])
+}
+
+fn confirmed(claim: &mut Claim, sent: f64, result: Result<(), RequestError>, now: f64) {
+    let reply = Reply::Confirmed(at(sent), result);
+    claim.replied(SessionKey(1), Asker::Lease, reply, at(now), &mut vec![]);
+}
+
+#[test]
+fn a_gap_explains_a_silence_until_a_session_timeout_after_it() {
+    let mut claim = claim();
+    for (change, now) in [(SessionChange::Disconnected, 10.0), (SessionChange::Reconnected, 11.0)] {
+        claim.session_changed(SessionKey(1), change, at(now), &mut vec![]);
+    }
+    assert_eq!(
+        claim.session().unwrap().silence(at(40.999)),
+        Some(Silence::ConnectionWasAway(Duration::from_secs(1)))
+    );
+    assert_eq!(
+        claim.session().unwrap().silence(at(41.0)),
+        Some(Silence::SlowConnection(Duration::from_millis(200)))
+    );
+}
+
+#[test]
+fn a_forbidden_confirmation_explains_a_silence_until_the_next_good_one() {
+    let mut claim = claim();
+    let slow = Some(Silence::SlowConnection(Duration::from_millis(200)));
+    confirmed(&mut claim, 1.0, Err(RequestError::Quota), 1.1);
+    assert_eq!(claim.session().unwrap().silence(at(2.0)), slow);
+    confirmed(&mut claim, 2.0, Err(RequestError::NoAuth), 2.1);
+    assert_eq!(claim.session().unwrap().silence(at(3.0)), Some(Silence::Forbidden));
+    confirmed(&mut claim, 3.0, Err(RequestError::Quota), 3.1);
+    assert_eq!(claim.session().unwrap().silence(at(4.0)), Some(Silence::Forbidden));
+    confirmed(&mut claim, 4.0, Ok(()), 4.1);
+    assert_eq!(claim.session().unwrap().silence(at(5.0)), slow);
+}
+
+#[test]
+fn only_the_answer_to_the_create_measures_the_line() {
+    let mut claim = claim();
+    let listed = Reply::Listed(Ok(vec![]));
+    reply(&mut claim, Asker::Lock(LockIndex(0)), listed, 9.0);
+    assert_eq!(
+        claim.session().unwrap().silence(at(9.1)),
+        Some(Silence::SlowConnection(Duration::from_millis(200)))
+    );
+    let again = Created { name: "lock-0000000006".to_owned(), czxid: 51, created: ServerTime(0) };
+    reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(again)), 9.5);
+    assert_eq!(
+        claim.session().unwrap().silence(at(9.6)),
+        Some(Silence::SlowConnection(Duration::from_millis(200)))
+    );
+}
+
+/// The paths below which nodes are created, in order.
+fn creates(out: &[Effect]) -> Vec<&str> {
+    let creates = out.iter().filter_map(|effect| match effect {
+        Effect::Ask(_, Request::Create { parent, .. }) => Some(parent.as_str()),
+        _ => None,
+    });
+    creates.collect()
+}
+
+/// A claim for `/a` and `/b` whose session has just begun, and what it does then.
+fn claim_for_two() -> (Claim, Vec<Effect>) {
+    let mut claim = Claim::default();
+    let _ = claim.connect(None);
+    claim.introduce(["/b", "/a", "/b"].map(ContenderConfig::exclusive).into());
+    let mut out = vec![];
+    let connected = SessionChange::Connected { id: 7, timeout: T, began: at(0.0) };
+    claim.session_changed(SessionKey(1), connected, at(0.0), &mut out);
+    (claim, out)
+}
+
+/// Answers the create and the list of this lock, with this many contenders ahead; what the claim does then.
+fn queue(claim: &mut Claim, lock: usize, asked: &[Effect], ahead: usize) -> Vec<Effect> {
+    let prefix = asked.iter().find_map(|effect| match effect {
+        Effect::Ask(_, Request::Create { prefix, .. }) => Some(prefix),
+        _ => None,
+    });
+    let names: Vec<_> = (0..=ahead).map(|number| format!("{}{number:010}", prefix.unwrap())).collect();
+    let created = Created { name: names[ahead].clone(), czxid: 1, created: ServerTime(0) };
+    let mut out = vec![];
+    for reply in [Reply::Created(Ok(created)), Reply::Listed(Ok(names))] {
+        let events = claim.replied(SessionKey(1), Asker::Lock(LockIndex(lock)), reply, at(1.0), &mut out);
+        assert!(creates(&out).is_empty(), "the phase decides whether zklock wants the next lock");
+        if events.iter().any(|event| matches!(event, ClaimEvent::Lock(_, ContenderEvent::Held))) {
+            claim.contend_for_next(at(1.0), &mut out);
+        }
+    }
+    out
+}
+
+#[test]
+fn each_lock_is_requested_when_the_one_before_it_is_held_and_they_are_released_in_reverse() {
+    let (mut claim, out) = claim_for_two();
+    assert_eq!(creates(&out), ["/a"]);
+    let out = queue(&mut claim, 0, &out, 0);
+    assert_eq!(creates(&out), ["/b"]);
+    let told = out.iter().position(|effect| matches!(effect, Effect::ReportNodes { .. }));
+    let shown = out.iter().position(|effect| matches!(effect, Effect::ReportCreate(_)));
+    assert!(told < shown, "the monitor learns of the node before the next create: {out:?}");
+    let out = queue(&mut claim, 1, &out, 0);
+    assert!(creates(&out).is_empty() && claim.session().unwrap().locks.all_held());
+    let Effect::Release(nodes) = claim.release() else { panic!("no release") };
+    let parents: Vec<_> = nodes.iter().map(|node| node.as_str().split_at(2).0).collect();
+    assert_eq!(parents, ["/b", "/a"]);
+}
+
+#[test]
+fn no_lock_is_requested_while_zklock_waits_for_the_one_before_it() {
+    let (mut claim, out) = claim_for_two();
+    assert!(creates(&queue(&mut claim, 0, &out, 1)).is_empty());
+}

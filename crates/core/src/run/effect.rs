@@ -1,0 +1,188 @@
+//! Actions that a run requests from the worker.
+
+use std::time::Duration;
+
+use crate::exit::Exit;
+use crate::leftover_nodes::LeftoverNodes;
+use crate::message::{Holder, Message};
+use crate::pair::{Deadline, OwnedNode};
+use crate::path::{LockPath, NodePath};
+use crate::protocol::{Asker, Request, ServerTime, SessionKey};
+#[cfg(doc)]
+use crate::run::Input;
+use crate::server_wait::ServerWait;
+use crate::signal::{SIGTSTP, SIGTTIN, SIGTTOU};
+use crate::time::BootTime;
+
+/// An action for the worker, in order.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Start a session, in place of the previous one if any, and give up connecting at this time; `None`: never.
+    Connect {
+        /// Distinguishes the inputs of this session from those of others.
+        key: SessionKey,
+        deadline: Option<BootTime>,
+    },
+    /// Describe this zklock. Answered immediately by [`Input::Introduced`].
+    Introduce,
+    /// Find the zklocks that started this one. Answered immediately by [`Input::Ancestors`].
+    FindAncestors,
+    /// Make a request to the ensemble over the session.
+    Ask(Asker, Request),
+    /// Delete these nodes and close the session, all in flight together.
+    Release(Vec<NodePath>),
+    /// Read these nodes over a separate session. Answered later by [`Input::LookedUp`].
+    LookUp(Vec<NodePath>),
+    /// Delete what is left over a separate session. Answered later by [`Input::Cleaned`].
+    Clean(LeftoverNodes),
+    /// Show the monitor that a node with this path, without its number, may come to exist.
+    ReportCreate(String),
+    /// Tell the monitor which nodes zklock owns.
+    ReportNodes {
+        /// The nodes are gone after this time at the latest.
+        session_timeout: Duration,
+        nodes: Vec<OwnedNode>,
+    },
+    /// Tell the monitor that the command may run from now on, and start it. Answered immediately by [`Input::Started`].
+    StartCommand {
+        variables: Vec<(String, String)>,
+        /// The latest time to start it.
+        latest: Option<BootTime>,
+        deadline: Option<Deadline>,
+    },
+    /// Send this signal to the command's process group.
+    SignalGroup(i32),
+    /// Send this signal to every process of the command, including those that left its group.
+    SignalAll(i32),
+    /// Continue these stopped processes of the command's process group.
+    ContinueStopped(StoppedBy),
+    /// Leave the session, unless zklock or the command has the terminal. From then on the command's process group is
+    /// orphaned, as zklock's is, and the kernel treats it as such.
+    LeaveSession,
+    /// Give the command the terminal's foreground.
+    GiveTerminal,
+    /// Take the terminal back from the command, which has stopped.
+    TakeTerminal,
+    /// Resume a command that has stopped with zklock: give the terminal back to it if zklock has it, and continue it.
+    Resume,
+    /// Reap orphans, and check the command. Answered immediately by [`Input::Children`].
+    LookAtChildren {
+        /// Whether to check if any process of the command is left.
+        all: bool,
+    },
+    /// Kill every process of the command. Answered immediately by [`Input::KillRound`].
+    Kill {
+        /// Until when other zklocks among these processes may release their locks.
+        latest: BootTime,
+    },
+    /// Reap the command's first process; nothing is signalled after this. Answered immediately by [`Input::Reaped`].
+    Reap,
+    /// Have the monitor stop by this signal, as the command did.
+    StopWithCommand(i32),
+    /// Have the monitor stop while no command runs.
+    StopWaiting,
+    /// Set when the monitor must act.
+    SetDeadline(Option<Deadline>),
+    /// The command has ended and is reaped, or couldn't be started: zklock exits this way, and has this long for the
+    /// rest.
+    CommandIsOver(Exit, Duration),
+    /// Write this message about this lock.
+    Say(LockPath, Message),
+    /// Show this line below all messages if zklock has the terminal; `None`: erase it.
+    Line(Option<Line>),
+    /// Wait until all messages are written, at most this long. Answered immediately by [`Input::OutputFlushed`].
+    FlushOutput(Duration),
+    /// The same, before another process writes.
+    FlushBeforeStop(Duration),
+    /// The monitor is dead: the caller sees zklock as ended.
+    Detach,
+    Finish(End),
+}
+
+/// The content of the live line on a terminal. The worker narrows it to the terminal's width.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A wait for other contenders.
+    Queue(WaitingLine),
+    /// A wait for the servers.
+    Servers {
+        /// The lock.
+        path: LockPath,
+        /// The wait.
+        wait: ServerWait,
+    },
+}
+
+/// A wait for other contenders.
+#[derive(Debug, PartialEq, Eq)]
+pub struct WaitingLine {
+    pub path: LockPath,
+    /// In the queue, from 1.
+    pub position: usize,
+    /// The time since zklock was started.
+    pub waited: Duration,
+    /// The time until zklock gives up.
+    pub left: Option<Duration>,
+    /// How long no server has answered, if that is long: what follows was known before.
+    pub silent_for: Option<Duration>,
+    /// Whether `who` is the holder, and not the contender ahead while the holder is unknown.
+    pub is_holder: bool,
+    /// `host:pid (label)`, or another description.
+    pub who: String,
+    /// What else is known, beginning with its separator.
+    pub details: String,
+}
+
+/// A contender, as zklock saw it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// Its description for messages.
+    pub who: String,
+    /// When its node was created; zero if unknown.
+    pub since: ServerTime,
+    /// Since when it holds the lock, if its node says so.
+    pub held_since: Option<ServerTime>,
+}
+
+impl Seen {
+    /// What messages say about it as the holder, at this time on the servers' clock.
+    pub fn at(&self, now: Option<ServerTime>) -> Holder {
+        let since = |moment: ServerTime| now.map(|now| moment.until(now));
+        Holder {
+            who: self.who.clone(),
+            held_for: self.held_since.and_then(since),
+            queued_for: Some(self.since).filter(|&at| at != ServerTime(0)).and_then(since),
+        }
+    }
+}
+
+/// How the run ends.
+#[derive(Debug, PartialEq, Eq)]
+pub enum End {
+    Exit(Exit),
+    /// The monitor becomes the command, with these variables added: every lock is held around zklock.
+    Become(Vec<(String, String)>),
+    /// zklock exits this way, and this process stays to delete what may be left.
+    Leave(Exit, Option<LeftoverNodes>),
+}
+
+/// What stopped the processes that are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoppedBy {
+    AnySignal,
+    /// Not STOP.
+    Terminal,
+    /// They read from the terminal or set it in the background.
+    NeedOfTerminal,
+}
+
+impl StoppedBy {
+    /// Whether this signal's stop is meant.
+    pub fn includes(self, signal: i32) -> bool {
+        match self {
+            Self::AnySignal => true,
+            Self::Terminal => matches!(signal, SIGTTIN | SIGTTOU | SIGTSTP),
+            Self::NeedOfTerminal => matches!(signal, SIGTTIN | SIGTTOU),
+        }
+    }
+}

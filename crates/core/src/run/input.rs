@@ -1,0 +1,133 @@
+//! Events of a run.
+
+use crate::exit::Exit;
+use crate::path::NodePath;
+use crate::protocol::{Asker, ReadNode, Reply, RequestError, SessionChange, SessionKey};
+use crate::queue::contender::AttemptIds;
+#[cfg(doc)]
+use crate::queue::record::Process;
+use crate::queue::record::Record;
+#[cfg(doc)]
+use crate::run::Effect;
+use crate::time::BootTime;
+
+/// An event.
+#[derive(Debug)]
+pub enum Input {
+    /// No other event is pending. The command is started only on this input, so that every earlier event comes first.
+    Tick,
+    /// Another process or the terminal sent zklock this signal.
+    Signal(i32),
+    /// zklock was to stop, but the kernel didn't stop it, because no process could continue it.
+    NotStopped,
+    MonitorDied,
+    /// At least one child changed its state.
+    Child,
+    Session(SessionKey, SessionChange),
+    /// A reply to a request, or a watch that fired.
+    Reply(SessionKey, Asker, Reply),
+    /// Answer to [`Effect::Introduce`].
+    Introduced(Introduction),
+    /// Answer to [`Effect::FindAncestors`], the nearest first.
+    Ancestors(Vec<Ancestor>),
+    /// Answer to [`Effect::LookUp`].
+    LookedUp(LookUp),
+    /// Answer to [`Effect::FlushOutput`].
+    OutputFlushed,
+    /// Answer to [`Effect::StartCommand`]: the command runs, or zklock's exit code and the reason why it doesn't.
+    Started(Result<(), (u8, String)>),
+    /// Answer to [`Effect::LookAtChildren`].
+    Children {
+        /// A change of the command's first process.
+        leader: Option<LeaderChange>,
+        /// A stop of the command's whole process group, which need not stop its first process.
+        group: Option<Stop>,
+        /// Whether that process is the only one left of the command. Only if requested.
+        none_left: bool,
+    },
+    /// Answer to [`Effect::Kill`].
+    KillRound(KillRound),
+    /// Answer to [`Effect::Reap`]: how the command ended.
+    Reaped(Option<Exit>),
+    /// Answer to [`Effect::Clean`]: whether the nodes are certainly gone.
+    Cleaned(bool),
+}
+
+/// A description of this zklock.
+#[derive(Debug, Clone)]
+pub struct Introduction {
+    pub record: Record,
+    /// The start of the uuids of its nodes, one for each lock.
+    pub ids: Vec<AttemptIds>,
+}
+
+/// A zklock that started this one, directly or through other processes, under the same kernel and in the same PID
+/// namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ancestor {
+    pub pid: u32,
+    /// When it was started: see [`Process::started`].
+    pub started: u64,
+}
+
+/// The result of reading the nodes of locks that are said to be held around zklock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LookUp {
+    /// Each node, in the order of the request; `None`: it is gone.
+    Seen(Vec<Option<ReadNode>>),
+    /// The session for it was lost: worth a retry.
+    SessionLost,
+    /// No session could be established in time; the reason that each server gave.
+    Unreachable(Vec<String>),
+    /// The servers refuse to say whether this node exists.
+    Refused(NodePath, RequestError),
+    NoAnswer,
+}
+
+/// A change of the command's first process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LeaderChange {
+    /// It is dead, and not reaped.
+    Died {
+        /// The signal that killed it, if one did.
+        by: Option<i32>,
+    },
+    Stopped(Stop),
+    Continued,
+}
+
+/// A stop of the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop {
+    /// The signal.
+    pub signal: i32,
+    /// The process group that has the terminal.
+    pub terminal: Foreground,
+    /// Whether zklock's process group is orphaned: no process could continue it, so the kernel discards the terminal's
+    /// stop signals there, and would discard the command's without zklock.
+    pub orphaned: bool,
+}
+
+/// The process group that has the terminal's foreground.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Foreground {
+    /// The command's group.
+    Job,
+    /// zklock's own group.
+    Zklock,
+    /// Another group, or there is no terminal.
+    Other,
+}
+
+/// The result of a round of killing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KillRound {
+    /// Whether no process is left except the leader, which waits to be reaped.
+    pub gone: bool,
+    /// When to kill again.
+    pub next: Option<BootTime>,
+    /// Whether a process is left that may never end.
+    pub stuck: bool,
+    /// Processes that have been left for long, reported once.
+    pub left: Vec<String>,
+}

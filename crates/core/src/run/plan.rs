@@ -1,0 +1,97 @@
+//! The settings of a run.
+
+use std::time::Duration;
+
+use crate::environment::HeldLock;
+use crate::message::Message;
+use crate::path::LockPath;
+use crate::queue::name::{Family, Mode};
+use crate::time::BootTime;
+
+/// The user's settings, and the facts about zklock's surroundings.
+#[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools, reason = "each answers a question of its own")]
+pub struct Plan {
+    /// The first lock of the command line: messages about the whole run name it.
+    pub first: LockPath,
+    /// All locks, in the user's order.
+    pub locks: Vec<LockPath>,
+    /// What zklock asks for on each lock.
+    pub mode: Mode,
+    /// The naming scheme of the nodes.
+    pub family: Family,
+    /// The servers, as shown in messages.
+    pub hosts: String,
+    /// The chroot, which precedes every path on the servers.
+    pub chroot: String,
+    /// Whether credentials were given.
+    pub has_credentials: bool,
+    /// When the run began.
+    pub began: BootTime,
+    /// When to give up waiting; `None`: never.
+    pub give_up_at: Option<BootTime>,
+    /// How long an attempt may take to establish a connection and get a first answer, if there is no deadline.
+    pub connect_timeout: Duration,
+    /// The option that sets it.
+    pub connect_option: &'static str,
+    /// Give up as soon as the lock is seen busy.
+    pub nonblock: bool,
+    /// The exit code for a busy lock.
+    pub conflict_exit_code: u8,
+    /// Skip the command if it succeeded within this time.
+    pub once_per: Option<Duration>,
+    /// Whether the command is stopped when the lock is lost.
+    pub terminates: bool,
+    /// The session timeout that zklock asks for.
+    pub session_timeout: Duration,
+    /// The signal that begins a forced stop.
+    pub signal: i32,
+    /// The grace of a forced stop between that signal and KILL.
+    pub kill_after: Duration,
+    /// Whether the command ends before what it starts.
+    pub is_not_awaited: bool,
+    /// The command's name in messages.
+    pub command: String,
+    /// Whether a waiting line is shown.
+    pub shows_line: bool,
+    /// How often to report a long wait, if no waiting line shows it.
+    pub progress: Option<Duration>,
+    /// Every lock that is said to be held around zklock.
+    pub outer: Vec<HeldLock>,
+}
+
+/// What is around a run and no option says.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// When the run begins.
+    pub began: BootTime,
+    /// Whether a waiting line can be shown.
+    pub shows_line: bool,
+    /// Every lock that is said to be held around zklock.
+    pub outer: Vec<HeldLock>,
+}
+
+impl Plan {
+    /// When to give up the first attempt to connect.
+    pub fn connect_by(&self) -> BootTime {
+        self.give_up_at.unwrap_or(self.began + self.connect_timeout)
+    }
+
+    /// When to give up altogether. Without a limit, zklock waits for servers too; with `-n` they have
+    /// `connect_timeout`.
+    pub fn try_until(&self) -> Option<BootTime> {
+        self.give_up_at.or_else(|| self.nonblock.then(|| self.began + self.connect_timeout))
+    }
+
+    /// The locks that are not among those `held` around zklock.
+    pub fn not_held_in<'a>(&'a self, held: &'a [HeldLock]) -> impl Iterator<Item = &'a LockPath> {
+        self.locks.iter().filter(|path| !held.iter().any(|held| held.is_of(&self.chroot, path)))
+    }
+
+    /// The message that there is no session. With `-n`, zklock may not have waited for the servers.
+    pub fn unreachable(&self, servers: Vec<String>, now: BootTime) -> Message {
+        let has_waited = !self.nonblock || now >= self.connect_by();
+        let within = has_waited.then_some((self.connect_timeout, self.connect_option));
+        Message::Unreachable { within, servers }
+    }
+}

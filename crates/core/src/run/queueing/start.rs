@@ -1,0 +1,81 @@
+//! Whether the command may start, once zklock is first in every queue.
+
+use super::notices::say_acquired;
+use super::{Queueing, StartProgress};
+use crate::exit::Exit;
+use crate::lease::latency::Start;
+use crate::message::Message;
+use crate::planted::{Mistake, planted};
+use crate::protocol::Asker;
+use crate::queue::once::OnceDecision;
+use crate::run::releasing::{FinalExit, ReleaseKind};
+use crate::run::stopped::Stop;
+use crate::run::{Context, Next};
+use crate::text::printable;
+
+impl Queueing {
+    /// Whether all locks are held, over a connection that is fast enough, and under a lease that lasts until the next
+    /// answer. A waiter confirms while it waits, so its lease is normally fresh; otherwise the confirmations in flight
+    /// renew it.
+    pub(super) fn may_start(&mut self, ctx: &mut Context<'_>) -> Result<bool, Message> {
+        let Some(session) = ctx.state.claim.session() else { return Ok(false) };
+        if self.node_gone.is_some()
+            || self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock)
+            || !session.locks.all_held()
+        {
+            return Ok(false);
+        }
+        // Another client's write to zklock's node may revoke the lock; the node is being read.
+        if session.locks.any_unread() {
+            return Ok(false);
+        }
+        match session.start(ctx.plan.kill_after, ctx.now) {
+            Start::Now => {
+                self.awaits_lease_since = None;
+                return Ok(true);
+            }
+            Start::NotYet => {}
+            Start::AskAgain => ctx.state.claim.confirm_soon(ctx.now),
+            Start::Never { trip, timeout } => {
+                let (hosts, kill_after) = (ctx.plan.hosts.clone(), ctx.plan.kill_after);
+                return Err(Message::ConnectionTooSlow { hosts, trip, timeout, kill_after });
+            }
+        }
+        self.awaits_lease_since.get_or_insert(ctx.now);
+        if self.start == StartProgress::None {
+            ctx.say(Message::AwaitsLease);
+            self.start = StartProgress::AwaitsLease;
+        }
+        Ok(false)
+    }
+
+    /// Says that the last lock is acquired, unless that was said.
+    pub(super) fn say_acquired(&mut self, ctx: &mut Context<'_>) {
+        if std::mem::replace(&mut self.acquired, true) {
+            return;
+        }
+        ctx.state.claim.is_acquired(ctx.now);
+        if let Some(path) = ctx.current_lock() {
+            say_acquired(&path, ctx);
+        }
+    }
+
+    /// Whether the command is to run now that the locks are held. `None`: the answer is pending.
+    pub(super) fn is_due(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
+        let Some(once) = &mut self.once else { return Some(Next::Start) };
+        let (node, data) = ctx.state.claim.session()?.locks.first()?;
+        if !once.has_begun() {
+            let asked = once.begin(node, &data);
+            ctx.request(Asker::Once, asked);
+        }
+        match once.decision()? {
+            OnceDecision::Due => Some(Next::Start),
+            OnceDecision::Recent { ago, by } => {
+                let host = by.map(|last| printable(&last.by.host));
+                ctx.say(Message::Skipped { ago, host, period: once.period() });
+                let exit = Exit::Code(ctx.plan.conflict_exit_code);
+                Some(Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, final_message: None }))
+            }
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! While the command runs under the lock: signals, the lease, and the end of the command.
+
+use std::time::Duration;
+
+use super::progress::{Shown, Wait};
+use super::supervisor::{JobEnd, JobInput, Supervisor};
+use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
+use crate::exit::{self, Exit};
+use crate::lease::Lease;
+use crate::loss::{Loss, Silence};
+use crate::message::{Fate, Message};
+use crate::pair::Deadline;
+use crate::path::LockPath;
+use crate::planted::{Mistake, planted};
+use crate::queue::contender::{ContenderEvent, ContentionError};
+use crate::run::claim::{Claim, ClaimEvent, Session};
+use crate::signal::{SIGTERM, SIGTTIN, SIGTTOU};
+use crate::time::BootTime;
+
+/// A wake-up this late isn't the usual delay of a busy machine: zklock itself hung.
+const STANDSTILL: Duration = Duration::from_millis(500);
+
+/// When to look for other recipes on the path for the first time. Each pause after that is twice as long.
+const FIRST_RECIPE_CHECK: Duration = Duration::from_secs(1);
+
+/// The longest of these pauses.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+/// How long the command runs before zklock writes into its node since when it holds the lock: short commands pay
+/// nothing for it.
+const RECORD_HELD_AFTER: Duration = Duration::from_secs(1);
+
+/// The running command, its lease, and what is known of its loss.
+#[derive(Debug)]
+pub(super) struct Running {
+    supervisor: Supervisor,
+    /// The first loss, or the one that stops a command that was allowed to continue.
+    lost: Option<Loss>,
+    /// Some loss was one after which another contender may hold the lock already.
+    surely_lost: bool,
+    /// The lock that the loss is about, if it isn't about the run as a whole.
+    lost_lock: Option<LockPath>,
+    /// The latest wake-up since the last confirmation: by how much it was late.
+    stood_still: Option<Duration>,
+    looked_at: BootTime,
+    wakes_at: Option<BootTime>,
+    /// When to kill again, and whether a process is left that may never end.
+    kill_again_at: Option<BootTime>,
+    stuck: bool,
+    /// The deadline that the monitor was shown last.
+    deadline: Option<Deadline>,
+    /// When to look for other recipes next, and the pause after that.
+    check_recipes: (BootTime, Duration),
+    /// When to write into zklock's nodes since when it holds the locks, until that is done.
+    record_held_at: Option<BootTime>,
+}
+
+impl Running {
+    pub(super) fn begin(ctx: &Context<'_>) -> Self {
+        Self {
+            supervisor: Supervisor::default(),
+            lost: None,
+            surely_lost: false,
+            lost_lock: None,
+            stood_still: None,
+            looked_at: ctx.now,
+            wakes_at: None,
+            kill_again_at: None,
+            stuck: false,
+            deadline: None,
+            check_recipes: (ctx.now + FIRST_RECIPE_CHECK, FIRST_RECIPE_CHECK),
+            record_held_at: Some(ctx.now + RECORD_HELD_AFTER),
+        }
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.supervisor.is_stopping()
+    }
+
+    pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
+        self.look_at_the_clock(ctx.now);
+        // The lease first: the input may be a SIGCONT after a long stop.
+        self.keep_the_lease(ctx);
+        match input {
+            Input::Tick => {
+                self.show_wait(ctx);
+                self.record_held_since(ctx);
+                self.happened(JobInput::Look, ctx);
+                self.kill_what_is_left(ctx);
+            }
+            Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),
+            Input::NotStopped => self.happened(JobInput::NotStopped, ctx),
+            Input::MonitorDied => {
+                // The caller goes on as soon as the monitor is dead, and may need the terminal.
+                ctx.emit(Effect::TakeTerminal);
+                self.lose(Loss::MonitorDied, ctx);
+            }
+            Input::Child => ctx.emit(Effect::LookAtChildren { all: self.supervisor.is_stopping() }),
+            Input::Children { leader, group, none_left } => {
+                self.children(leader, none_left, ctx);
+                if let Some(stop) = group {
+                    self.happened(JobInput::GroupStopped(stop), ctx);
+                }
+            }
+            Input::KillRound(round) => self.killed(round, ctx),
+            Input::Reaped(exit) => return self.reaped(exit, ctx),
+            Input::Session(key, change) => {
+                let notices = ctx.state.claim.session_changed(key, change, ctx.now, ctx.out);
+                self.notices(notices, ctx);
+            }
+            Input::Reply(key, asker, reply) => {
+                let notices = ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out);
+                self.notices(notices, ctx);
+            }
+            _ => {}
+        }
+        self.show_deadline(ctx);
+        self.wakes_at = self.wake_at(ctx.plan, &ctx.state.claim, ctx.now);
+        None
+    }
+
+    /// While the lock is held, says that no server answers and when the lock is lost.
+    fn show_wait(&self, ctx: &mut Context<'_>) {
+        let claim = &ctx.state.claim;
+        let awaited = claim.session().filter(|_| self.lost.is_none()).and_then(Session::awaited);
+        let until = claim.lease().map(|lease| lease.stop_at(ctx.plan.kill_after));
+        ctx.show(awaited.map(|(awaited, since)| Wait { awaited, since, until }), Shown::AsStep);
+    }
+
+    fn notices(&mut self, notices: Vec<ClaimEvent>, ctx: &mut Context<'_>) {
+        for notice in notices {
+            self.notice(notice, ctx);
+        }
+    }
+
+    fn notice(&mut self, notice: ClaimEvent, ctx: &mut Context<'_>) {
+        match notice {
+            ClaimEvent::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still), ctx),
+            ClaimEvent::NodeGone => self.lose(Loss::NodeDeleted, ctx),
+            ClaimEvent::Lock(path, ContenderEvent::Failed(ContentionError::Deleted)) => {
+                self.lose_at(Some(path), Loss::NodeDeleted, ctx);
+            }
+            ClaimEvent::Lock(path, ContenderEvent::Revoked(by)) => {
+                self.lose_at(Some(path), Loss::Revoked(by), ctx);
+            }
+            ClaimEvent::Lock(path, ContenderEvent::Failed(error)) => {
+                self.lose_at(Some(path), Loss::Queue(error), ctx);
+            }
+            ClaimEvent::Disconnected => ctx.say(Message::ConnectionLost),
+            ClaimEvent::Reconnected => ctx.say(Message::ConnectedAgain),
+            ClaimEvent::Lock(path, ContenderEvent::OtherRecipe(refusal)) => {
+                ctx.say_about(path, Message::OtherRecipe(refusal));
+            }
+            ClaimEvent::Confirmed => {
+                self.stood_still = None;
+                self.check_recipes(ctx);
+            }
+            ClaimEvent::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
+            _ => {}
+        }
+    }
+
+    /// Looks for other recipes just after a confirmation, so that the next confirmation doesn't queue behind the
+    /// answer.
+    fn check_recipes(&mut self, ctx: &mut Context<'_>) {
+        let (at, pause) = self.check_recipes;
+        if at <= ctx.now && self.lost.is_none() {
+            self.check_recipes = (ctx.now + pause, LONGEST_PAUSE.min(pause * 2));
+            ctx.state.claim.check_recipes(ctx.now, ctx.out);
+        }
+    }
+
+    /// Notes a standstill: zklock wakes up long after the time it had set.
+    fn look_at_the_clock(&mut self, now: BootTime) {
+        let late = self.wakes_at.map(|wake| now.since(wake.max(self.looked_at)));
+        self.stood_still = self.stood_still.max(late.filter(|&late| late >= STANDSTILL));
+        self.looked_at = now;
+    }
+
+    fn keep_the_lease(&mut self, ctx: &mut Context<'_>) {
+        let (now, kill_after) = (ctx.now, ctx.plan.kill_after);
+        ctx.state.claim.confirm_if_due(now, ctx.out);
+        let claim = &ctx.state.claim;
+        if let Some(lease) = claim.lease()
+            && lease.stop_at(kill_after) <= now
+        {
+            let silent_for = now.since(lease.last_confirmed());
+            let silence = match self.stood_still {
+                Some(span) => Some(Silence::Frozen(span)),
+                None => claim.session().and_then(|session| session.silence(now)),
+            };
+            self.lose(Loss::LeaseOver { silent_for, silence }, ctx);
+        }
+        self.happened(JobInput::Tick, ctx);
+    }
+
+    fn lose(&mut self, loss: Loss, ctx: &mut Context<'_>) {
+        self.lose_at(None, loss, ctx);
+    }
+
+    /// `path` is the lock that is lost, if it is one of several.
+    fn lose_at(&mut self, path: Option<LockPath>, loss: Loss, ctx: &mut Context<'_>) {
+        let (now, plan) = (ctx.now, ctx.plan);
+        // Without a monitor no other process would end the command if this one froze: it is killed immediately.
+        let at_once = loss == Loss::MonitorDied;
+        // zklock still holds a revoked lock and renews its lease. After any other loss only the rest of the lease is
+        // left.
+        let kill_at = match loss {
+            Loss::Revoked(_) => now + plan.kill_after,
+            _ => ctx.state.claim.lease().map_or(now, Lease::kill_at),
+        };
+        self.surely_lost |= !loss.may_still_be_held();
+        let is_first = self.lost.is_none();
+        // Stop before reporting. A stop that has begun is only ever brought forward.
+        let stops = plan.terminates || at_once;
+        let was_stopping = self.supervisor.is_stopping();
+        if stops {
+            let grace = if at_once { Duration::ZERO } else { plan.kill_after };
+            self.happened(JobInput::MustStop { grace, kill_at }, ctx);
+            self.happened(JobInput::Tick, ctx);
+        }
+        if is_first || at_once {
+            let fate = match self.supervisor.kills_at() {
+                _ if !stops => Fate::Continues,
+                Some(at) => Fate::Stopped { signal: plan.signal, kill_in: now.until(at) },
+                None => Fate::Killed,
+            };
+            let message = Message::LockLost { loss: loss.clone(), command: plan.command.clone(), fate };
+            ctx.say_about(path.clone().unwrap_or_else(|| plan.first.clone()), message);
+        }
+        if is_first || self.supervisor.is_stopping() && !was_stopping {
+            (self.lost, self.lost_lock) = (Some(loss), path);
+        }
+    }
+
+    fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, ctx: &mut Context<'_>) {
+        if let Some(change) = leader {
+            let was_stopping = self.supervisor.is_stopping();
+            self.happened(JobInput::Leader(change), ctx);
+            if self.supervisor.is_stopping() && !was_stopping {
+                ctx.say(Message::CommandKilled { command: ctx.plan.command.clone() });
+            }
+        }
+        if none_left && self.supervisor.is_stopping() {
+            self.happened(JobInput::NoneLeft, ctx);
+        }
+    }
+
+    /// Once the supervisor kills, kills every process of the command on each tick, until none is left. A tick follows every
+    /// other input.
+    fn kill_what_is_left(&mut self, ctx: &mut Context<'_>) {
+        if !self.supervisor.has_killed() {
+            return;
+        }
+        // After a certain loss another contender may hold the lock already: there is no time left.
+        let lease = ctx.state.claim.lease().filter(|_| !self.surely_lost);
+        let latest = lease.map_or(ctx.now, Lease::too_late_at);
+        ctx.emit(Effect::Kill { latest });
+    }
+
+    fn killed(&mut self, round: KillRound, ctx: &mut Context<'_>) {
+        let KillRound { gone, next, stuck, left } = round;
+        (self.kill_again_at, self.stuck) = (next, stuck);
+        if gone {
+            ctx.emit(Effect::LookAtChildren { all: true });
+        }
+        for left in left {
+            ctx.say(Message::LeftAfterKill(left));
+        }
+    }
+
+    fn happened(&mut self, input: JobInput, ctx: &mut Context<'_>) {
+        let was_stopped = self.supervisor.is_stopped();
+        for effect in self.supervisor.on(input, ctx.now) {
+            if let Effect::StopWithCommand(signal) = effect {
+                self.report_suspension(signal, ctx);
+            }
+            if planted(Mistake::ReleaseEarly)
+                && matches!(effect, Effect::SignalGroup(SIGTERM) | Effect::SignalAll(SIGTERM))
+            {
+                ctx.emit(ctx.state.claim.release());
+            }
+            ctx.emit(effect);
+        }
+        if self.supervisor.is_stopped() != was_stopped {
+            ctx.state.claim.mark_stopped(!was_stopped, ctx.now, ctx.out);
+        }
+    }
+
+    /// Writes into zklock's nodes since when it holds the locks, unless the lock is lost or the command is stopped.
+    fn record_held_since(&mut self, ctx: &mut Context<'_>) {
+        if self.record_held_at().is_some_and(|at| at <= ctx.now) {
+            self.record_held_at = None;
+            ctx.state.claim.record_held_since(ctx.now, ctx.out);
+        }
+    }
+
+    fn record_held_at(&self) -> Option<BootTime> {
+        let is_quiet = self.lost.is_none() && !self.supervisor.is_stopping() && !self.supervisor.is_stopped();
+        self.record_held_at.filter(|_| is_quiet)
+    }
+
+    /// Reports that the monitor stops with the command, so that the shell shows its prompt. zklock keeps the lock.
+    fn report_suspension(&self, signal: i32, ctx: &mut Context<'_>) {
+        let (plan, claim) = (ctx.plan, &ctx.state.claim);
+        let until_stop = claim.lease().map(|lease| ctx.now.until(lease.stop_at(plan.kill_after)));
+        let limit = claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX));
+        // A zklock around this one may give it the terminal. Otherwise the shell reports why it stopped.
+        let wants_terminal = matches!(signal, SIGTTIN | SIGTTOU);
+        let (command, held) = (plan.command.clone(), self.lost.is_none());
+        ctx.say(Message::Suspended { command, wants_terminal, held });
+        // The message is written before the shell's prompt.
+        ctx.emit(Effect::FlushBeforeStop(limit));
+    }
+
+    /// Shows the monitor the time from which it must act if this process hangs or is stopped.
+    fn show_deadline(&mut self, ctx: &mut Context<'_>) {
+        if self.supervisor.is_over().is_some() {
+            // The command has ended, and the worker is about to report it. If the monitor saw a deadline in the past,
+            // it would end the worker first.
+            return;
+        }
+        let killed = self.supervisor.has_killed();
+        let (stopping, kill_after) = (self.supervisor.is_stopping(), ctx.plan.kill_after);
+        // If KILL had no effect, the monitor's KILL would have none either.
+        let in_vain = killed && self.stuck;
+        let deadline = ctx.state.claim.lease().map(|lease| {
+            let act = match (killed, stopping) {
+                (true, _) => lease.end(),
+                (false, true) => lease.too_late_at(),
+                (false, false) => lease.take_over_at(kill_after),
+            };
+            Deadline { act, latest: lease.too_late_at() }
+        });
+        let deadline = deadline.filter(|_| ctx.plan.terminates && !in_vain);
+        if self.deadline != deadline {
+            self.deadline = deadline;
+            ctx.emit(Effect::SetDeadline(deadline));
+        }
+    }
+
+    /// When to check the time next if no input comes before.
+    pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim, now: BootTime) -> Option<BootTime> {
+        let stop_at = match self.lost {
+            None | Some(Loss::Revoked(_)) => claim.lease().map(|lease| lease.stop_at(plan.kill_after)),
+            Some(_) => None,
+        };
+        let stop_at = stop_at.filter(|&at| self.lost.is_none() || at > now);
+        // A timer is late while the boot clock is slowed down, so both clocks are read at least this often.
+        let look = claim.lease().map(|lease| now + lease.step() / 2);
+        let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
+        let kill_again = self.kill_again_at.filter(|_| self.supervisor.has_killed());
+        let moments = [
+            stop_at,
+            look,
+            kill_again,
+            claim.next_due(),
+            self.supervisor.kills_at(),
+            self.supervisor.looks_at(),
+            self.record_held_at(),
+        ];
+        moments.into_iter().flatten().min()
+    }
+
+    fn reaped(&mut self, status: Option<Exit>, ctx: &mut Context<'_>) -> Option<Next> {
+        let end = self.supervisor.is_over()?;
+        let exit = match (end, status) {
+            (JobEnd::Stopped, _) if planted(Mistake::ExitSwallowed) => Exit::Code(0),
+            (JobEnd::Stopped, _) => Exit::Code(exit::LOST),
+            (JobEnd::ByItself, status) => status.unwrap_or(Exit::Code(exit::FAILURE)),
+        };
+        ctx.emit(Effect::CommandIsOver(exit, LONGEST_END));
+        if let (Some(loss), JobEnd::Stopped) = (self.lost.clone(), end) {
+            let lease = ctx.state.claim.lease();
+            let after = lease.map(|lease| ctx.now.since(lease.last_confirmed()));
+            let command = ctx.plan.command.clone();
+            let path = self.lost_lock.clone().unwrap_or_else(|| ctx.plan.first.clone());
+            ctx.say_about(path, Message::CommandStopped { loss, command, after });
+        }
+        Some(Next::Ended(exit))
+    }
+}

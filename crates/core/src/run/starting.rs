@@ -1,0 +1,47 @@
+//! Starts the command once every lock is held. The monitor learns its deadline before the command starts.
+
+use super::releasing::{FinalExit, ReleaseKind};
+use super::variables::{held_locks, variables};
+use super::{Context, Effect, Input, LONGEST_END, Next};
+use crate::exit::Exit;
+use crate::message::Message;
+use crate::pair::Deadline;
+use crate::planted::{Mistake, planted};
+
+pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
+    let (plan, claim) = (ctx.plan, &ctx.state.claim);
+    let variables = match variables(plan, &ctx.state.held_around, held_locks(plan, claim)) {
+        Ok(variables) => variables,
+        Err(why) => return Some(Next::fail(Message::NotStarted(why))),
+    };
+    let lease = claim.lease();
+    // A lease that ran out meanwhile starts nothing, even with `--on-lost continue`, which is about a command that
+    // already runs.
+    let latest = lease.map(|lease| lease.stop_at(plan.kill_after));
+    let latest = latest.filter(|_| !planted(Mistake::DoomedStart));
+    let deadline = lease
+        .filter(|_| plan.terminates)
+        .map(|lease| Deadline { act: lease.take_over_at(plan.kill_after), latest: lease.too_late_at() });
+    ctx.emit(Effect::StartCommand { variables, latest, deadline });
+    None
+}
+
+pub(super) fn on(input: Input, ctx: &mut Context<'_>) -> Option<Next> {
+    // The answer is immediate: no other event comes before it.
+    let Input::Started(started) = input else { return None };
+    Some(match started {
+        Ok(()) => {
+            ctx.say(Message::Started { command: ctx.plan.command.clone() });
+            if ctx.plan.is_not_awaited {
+                ctx.say(Message::NotAwaited);
+            }
+            Next::Run
+        }
+        Err((code, why)) => {
+            let exit = Exit::Code(code);
+            ctx.emit(Effect::CommandIsOver(exit, LONGEST_END));
+            ctx.say(Message::NotStarted(why));
+            Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, final_message: None })
+        }
+    })
+}

@@ -1,0 +1,324 @@
+//! Decides what to do about the job when something happens: state and event in, effects out.
+//!
+//! The order is always the same: stop the job, see that it is gone, reap it, and only then release the lock.
+
+use std::time::Duration;
+
+use super::{Effect, Foreground, LeaderChange, Stop, StoppedBy};
+use crate::planted::{Mistake, planted};
+use crate::signal::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, ends_waiting};
+use crate::time::BootTime;
+
+/// The terminal stops a whole group, but a process that catches the signal, such as a pager or one that asks for a
+/// password, stops itself only after it has restored the terminal. When such stops have to be undone, zklock looks for
+/// them after this time, and then after pauses twice as long each.
+const FIRST_LOOK: Duration = Duration::from_millis(100);
+
+/// The longest of these pauses.
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+
+/// An event that concerns the job, while the job exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JobInput {
+    /// Another process or the terminal sent zklock this signal.
+    Signalled(i32),
+    /// The job's leader was stopped, or is dead and not reaped.
+    Leader(LeaderChange),
+    /// The terminal or another process stopped the job's process group, perhaps without its leader.
+    GroupStopped(Stop),
+    /// zklock was to stop with the job, but the kernel didn't stop it, because no process could continue it.
+    NotStopped,
+    /// No process of the job is left besides the leader.
+    NoneLeft,
+    /// The lock can't be trusted any more: the job must be gone, with KILL at `kill_at` at the latest.
+    MustStop {
+        /// How long TERM may take.
+        grace: Duration,
+        /// When KILL is sent in any case.
+        kill_at: BootTime,
+    },
+    /// Time has passed.
+    Tick,
+    /// Time has passed, and every stop that the kernel has reported is known: a look may be due.
+    Look,
+}
+
+/// The state of the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum JobState {
+    /// `suspended`: zklock has stopped with the job. `leader_stopped`: only the leader was stopped.
+    Running {
+        suspended: bool,
+        leader_stopped: bool,
+    },
+    Stopping {
+        kill_at: BootTime,
+        killed: bool,
+        leader_dead: bool,
+        end: JobEnd,
+    },
+    Over(JobEnd),
+}
+
+/// What ended the job. Other processes of it may have been killed in either case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JobEnd {
+    /// Its leader ended by itself, or another process killed it: its own exit stands.
+    ByItself,
+    /// zklock stopped it, because the lock can't be trusted any more.
+    Stopped,
+}
+
+/// Decides about one job.
+#[derive(Debug)]
+pub(super) struct Supervisor {
+    state: JobState,
+    /// A TERM was forwarded to the job.
+    terminated: bool,
+    look: Option<Look>,
+}
+
+/// A look for stops that have to be undone.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    at: BootTime,
+    /// The pause before it.
+    pause: Duration,
+    stopped: StoppedBy,
+}
+
+impl Look {
+    fn first(now: BootTime, stopped: StoppedBy) -> Self {
+        Self { at: now + FIRST_LOOK, pause: FIRST_LOOK, stopped }
+    }
+
+    /// The next one, unless it would be too late for any process.
+    fn next(self, now: BootTime) -> Option<Self> {
+        let pause = self.pause * 2;
+        (pause <= LONGEST_PAUSE).then_some(Self { at: now + pause, pause, ..self })
+    }
+}
+
+impl Default for Supervisor {
+    fn default() -> Self {
+        Self {
+            state: JobState::Running { suspended: false, leader_stopped: false },
+            terminated: false,
+            look: None,
+        }
+    }
+}
+
+impl Supervisor {
+    /// The effects of an event that was noticed `now`.
+    pub(super) fn on(&mut self, input: JobInput, now: BootTime) -> Vec<Effect> {
+        match self.state {
+            JobState::Running { suspended, .. } => self.running(input, suspended, now),
+            JobState::Stopping { kill_at, killed, leader_dead, end } => {
+                self.stopping(input, kill_at, killed, leader_dead, end, now)
+            }
+            JobState::Over(_) => vec![],
+        }
+    }
+
+    fn running(&mut self, input: JobInput, suspended: bool, now: BootTime) -> Vec<Effect> {
+        match input {
+            // zklock's group has become orphaned since the job stopped.
+            JobInput::NotStopped if suspended => {
+                self.runs();
+                vec![Effect::LeaveSession, Effect::Resume]
+            }
+            JobInput::Signalled(SIGCONT) if suspended => {
+                self.runs();
+                vec![Effect::Resume]
+            }
+            JobInput::Signalled(signal) => {
+                self.terminated |= signal == SIGTERM;
+                let mut effects = vec![Effect::SignalGroup(signal)];
+                // A stopped process can't end.
+                effects.extend(ends_waiting(signal).then_some(Effect::ContinueStopped(StoppedBy::AnySignal)));
+                effects
+            }
+            JobInput::Leader(LeaderChange::Stopped(stop)) => self.stopped(stop, suspended, now),
+            JobInput::Leader(LeaderChange::Continued) => {
+                self.state = JobState::Running { suspended, leader_stopped: false };
+                vec![]
+            }
+            JobInput::GroupStopped(stop) if !suspended && concerns_the_group(stop) => {
+                self.stopped(stop, suspended, now)
+            }
+            // No command ends itself like that, nor can it end its children then. Someone who kills it may have killed
+            // the monitor too (`pkill -9 -f job.sh` finds both), so nothing of it may be left beside the next holder.
+            JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) })
+                if !planted(Mistake::KilledIsEnded) =>
+            {
+                self.kill(now, true, JobEnd::ByItself)
+            }
+            // A TERM to the command is one to its group. It may have been sent to the monitor too, whose message would
+            // come too late.
+            JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) }) if !self.terminated => {
+                self.state = JobState::Over(JobEnd::ByItself);
+                vec![
+                    Effect::SignalGroup(SIGTERM),
+                    Effect::ContinueStopped(StoppedBy::AnySignal),
+                    Effect::Reap,
+                ]
+            }
+            JobInput::Leader(LeaderChange::Died { .. }) => {
+                self.state = JobState::Over(JobEnd::ByItself);
+                vec![Effect::Reap]
+            }
+            JobInput::MustStop { grace, kill_at } => {
+                let kill_at = kill_at.min(now + grace);
+                if now >= kill_at {
+                    // Too late for TERM: a job that was stopped must not run for another moment.
+                    return self.kill(kill_at, false, JobEnd::Stopped);
+                }
+                self.state =
+                    JobState::Stopping { kill_at, killed: false, leader_dead: false, end: JobEnd::Stopped };
+                vec![Effect::SignalAll(SIGTERM), Effect::SignalAll(SIGCONT)]
+            }
+            JobInput::Look => match self.look.filter(|look| look.at <= now) {
+                Some(look) => {
+                    self.look = look.next(now);
+                    vec![Effect::ContinueStopped(look.stopped)]
+                }
+                None => vec![],
+            },
+            JobInput::GroupStopped(_) | JobInput::NotStopped | JobInput::NoneLeft | JobInput::Tick => vec![],
+        }
+    }
+
+    fn stopped(&mut self, stop: Stop, suspended: bool, now: BootTime) -> Vec<Effect> {
+        match stop {
+            // Without zklock, no process of the job would have stopped.
+            Stop { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Zklock, orphaned } => {
+                let stopped = if orphaned { StoppedBy::Terminal } else { StoppedBy::NeedOfTerminal };
+                self.look = Some(Look::first(now, stopped));
+                vec![Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)]
+            }
+            // It has caught the signal, and stops itself by it only now.
+            Stop { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Job, orphaned: false }
+                if self.look.is_some() =>
+            {
+                vec![Effect::SignalGroup(SIGCONT)]
+            }
+            // Without zklock the kernel would have discarded the signal. A job that reads from a terminal that it can't
+            // get would stop again immediately, unless the kernel knows that its group is orphaned, too.
+            Stop { signal, orphaned: true, terminal } if signal != SIGSTOP => {
+                // Once the kernel knows, nothing is left to be undone.
+                self.look = (terminal != Foreground::Other).then_some(Look::first(now, StoppedBy::Terminal));
+                vec![Effect::LeaveSession, Effect::SignalGroup(SIGCONT)]
+            }
+            // A plain SIGSTOP from another process stops only the job, unless the job has the terminal: then its user
+            // would be left without a shell.
+            Stop { signal: SIGSTOP, terminal, orphaned } if orphaned || terminal != Foreground::Job => {
+                self.state = JobState::Running { suspended, leader_stopped: true };
+                vec![]
+            }
+            Stop { signal, .. } => {
+                let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
+                self.state = JobState::Running { suspended: true, leader_stopped: false };
+                self.look = None;
+                vec![Effect::TakeTerminal, Effect::StopWithCommand(signal)]
+            }
+        }
+    }
+
+    fn runs(&mut self) {
+        self.state = JobState::Running { suspended: false, leader_stopped: false };
+    }
+
+    fn stopping(
+        &mut self,
+        input: JobInput,
+        kill_at: BootTime,
+        killed: bool,
+        leader_dead: bool,
+        end: JobEnd,
+        now: BootTime,
+    ) -> Vec<Effect> {
+        match input {
+            JobInput::Leader(LeaderChange::Died { .. }) if planted(Mistake::LeaderIsAll) => {
+                self.state = JobState::Over(end);
+                vec![Effect::Reap]
+            }
+            JobInput::Leader(LeaderChange::Died { .. }) => {
+                self.state = JobState::Stopping { kill_at, killed, leader_dead: true, end };
+                vec![]
+            }
+            JobInput::NoneLeft if leader_dead => {
+                self.state = JobState::Over(end);
+                vec![Effect::Reap]
+            }
+            // A second TERM or INT skips the rest of the grace.
+            JobInput::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead, end),
+            JobInput::Tick if planted(Mistake::NoKill) => vec![],
+            JobInput::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead, end),
+            JobInput::MustStop { grace, kill_at: sooner } => {
+                let kill_at = kill_at.min(sooner).min(now + grace);
+                self.state = JobState::Stopping { kill_at, killed, leader_dead, end };
+                vec![]
+            }
+            _ => vec![],
+        }
+    }
+
+    /// KILL is no single effect: while [`has_killed`](Self::has_killed), the run kills round by round.
+    fn kill(&mut self, kill_at: BootTime, leader_dead: bool, end: JobEnd) -> Vec<Effect> {
+        self.state = JobState::Stopping { kill_at, killed: true, leader_dead, end };
+        vec![]
+    }
+
+    /// When to look next for stops that have to be undone.
+    pub(super) fn looks_at(&self) -> Option<BootTime> {
+        self.look.filter(|_| matches!(self.state, JobState::Running { .. })).map(|look| look.at)
+    }
+
+    /// When KILL follows the first signal of a stop; `None` if there is no stop, or KILL was sent.
+    pub(super) fn kills_at(&self) -> Option<BootTime> {
+        match self.state {
+            JobState::Stopping { kill_at, killed: false, .. } => Some(kill_at),
+            _ => None,
+        }
+    }
+
+    /// Whether no process of the job may be left: zklock stops it, or its leader was killed.
+    pub(super) fn is_stopping(&self) -> bool {
+        matches!(self.state, JobState::Stopping { .. })
+    }
+
+    /// Whether the job is stopped, with zklock or alone.
+    pub(super) fn is_stopped(&self) -> bool {
+        matches!(
+            self.state,
+            JobState::Running { suspended: true, .. } | JobState::Running { leader_stopped: true, .. }
+        )
+    }
+
+    /// Whether KILL is sent to every process of the job, including those that left its group, until none is left.
+    pub(super) fn has_killed(&self) -> bool {
+        matches!(self.state, JobState::Stopping { killed: true, .. })
+    }
+
+    /// Whether the job is gone and reaped, and if so, what ended it.
+    pub(super) fn is_over(&self) -> Option<JobEnd> {
+        match self.state {
+            JobState::Over(end) => Some(end),
+            _ => None,
+        }
+    }
+}
+
+/// Whether zklock reacts to a stop of the job's group that its leader may have ignored. A shell would not: it sees a
+/// running job. But then the terminal wouldn't be in another group either, and the kernel would discard some signals.
+fn concerns_the_group(stop: Stop) -> bool {
+    match stop.signal {
+        SIGTTIN | SIGTTOU => stop.orphaned || stop.terminal != Foreground::Job,
+        SIGTSTP => stop.orphaned,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

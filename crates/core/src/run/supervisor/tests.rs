@@ -1,0 +1,350 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::signal::{SIGHUP, SIGQUIT, SIGUSR1};
+
+const NOW: BootTime = BootTime::from_nanos(1_000_000_000);
+const SOON: BootTime = BootTime::from_nanos(2_000_000_000);
+const LATE: BootTime = BootTime::from_nanos(9_000_000_000);
+
+fn must_stop() -> JobInput {
+    JobInput::MustStop { grace: Duration::from_secs(1), kill_at: LATE }
+}
+
+const GIVES: [Effect; 2] = [Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)];
+const UNDONE: [Effect; 2] = [Effect::LeaveSession, Effect::SignalGroup(SIGCONT)];
+const ENDS: Effect = Effect::ContinueStopped(StoppedBy::AnySignal);
+
+fn stop(signal: i32, terminal: Foreground) -> Stop {
+    Stop { signal, terminal, orphaned: false }
+}
+
+fn leader_stopped(signal: i32, terminal: Foreground) -> JobInput {
+    JobInput::Leader(LeaderChange::Stopped(stop(signal, terminal)))
+}
+
+fn suspends(signal: i32) -> [Effect; 2] {
+    [Effect::TakeTerminal, Effect::StopWithCommand(signal)]
+}
+
+/// Checks that this input makes the supervisor kill the job, and does nothing else.
+fn check_kills(supervisor: &mut Supervisor, input: JobInput, now: BootTime) {
+    assert!(!supervisor.has_killed(), "before {input:?}");
+    assert_eq!(supervisor.on(input, now), []);
+    assert!(supervisor.has_killed(), "{input:?}");
+}
+
+fn stopping() -> Supervisor {
+    let mut supervisor = Supervisor::default();
+    assert_eq!(
+        supervisor.on(must_stop(), NOW),
+        [Effect::SignalAll(SIGTERM), Effect::SignalAll(SIGCONT)],
+        "a stopped process can't end"
+    );
+    supervisor
+}
+
+#[test]
+fn a_signal_is_only_forwarded() {
+    let mut supervisor = Supervisor::default();
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Effect::SignalGroup(SIGTERM), ENDS]);
+    assert_eq!(supervisor.kills_at(), None, "no grace begins");
+    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), LATE), [Effect::Reap]);
+    assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
+}
+
+#[test]
+fn a_command_that_was_killed_is_over_when_nothing_of_it_is_left() {
+    let mut supervisor = Supervisor::default();
+    let killed = JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) });
+    check_kills(&mut supervisor, killed, NOW);
+    assert_eq!(supervisor.is_over(), None);
+    assert_eq!(supervisor.on(must_stop(), NOW), [], "no TERM follows");
+    assert_eq!(supervisor.on(killed, NOW), [], "seen again");
+    assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [Effect::Reap]);
+    assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself), "the loss came after its death");
+}
+
+#[test]
+fn a_term_to_the_command_alone_goes_to_its_group_once() {
+    let died = JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) });
+    let mut supervisor = Supervisor::default();
+    assert_eq!(supervisor.on(died, NOW), [Effect::SignalGroup(SIGTERM), ENDS, Effect::Reap]);
+    assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
+    let mut supervisor = Supervisor::default();
+    supervisor.on(JobInput::Signalled(SIGTERM), NOW);
+    assert_eq!(supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW), suspends(SIGTSTP));
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+    assert_eq!(supervisor.on(died, NOW), [Effect::Reap], "the group has got it");
+    for by in [None, Some(SIGINT), Some(SIGHUP)] {
+        assert_eq!(
+            Supervisor::default().on(JobInput::Leader(LeaderChange::Died { by }), NOW),
+            [Effect::Reap]
+        );
+    }
+}
+
+#[test]
+fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
+    let mut supervisor = stopping();
+    assert_eq!(supervisor.kills_at(), Some(SOON));
+    assert_eq!(supervisor.on(JobInput::Tick, NOW), []);
+    check_kills(&mut supervisor, JobInput::Tick, SOON);
+    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), SOON), []);
+    assert_eq!(supervisor.on(JobInput::Tick, SOON), [], "the sweep does the following rounds");
+    assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Reap]);
+    assert_eq!(supervisor.is_over(), Some(JobEnd::Stopped));
+}
+
+#[test]
+fn the_lease_cuts_the_grace_short() {
+    let mut supervisor = Supervisor::default();
+    supervisor.on(JobInput::MustStop { grace: Duration::from_mins(1), kill_at: SOON }, NOW);
+    assert_eq!(supervisor.kills_at(), Some(SOON));
+    let mut supervisor = Supervisor::default();
+    let too_late_for_term = JobInput::MustStop { grace: Duration::from_mins(1), kill_at: NOW };
+    check_kills(&mut supervisor, too_late_for_term, NOW);
+}
+
+#[test]
+fn a_second_signal_within_the_grace_kills_immediately() {
+    for signal in [SIGTERM, SIGINT] {
+        check_kills(&mut stopping(), JobInput::Signalled(signal), NOW);
+    }
+}
+
+#[test]
+fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
+    let stopped = |signal, terminal| Supervisor::default().on(leader_stopped(signal, terminal), NOW);
+    assert_eq!(stopped(SIGTTIN, Foreground::Zklock), GIVES);
+    assert_eq!(stopped(SIGTTIN, Foreground::Other), suspends(SIGTTIN));
+    assert_eq!(stopped(SIGTSTP, Foreground::Job), suspends(SIGTSTP));
+    assert_eq!(stopped(SIGSTOP, Foreground::Job), suspends(SIGTSTP));
+    assert_eq!(stopped(SIGSTOP, Foreground::Other), [], "another process stopped only the job");
+}
+
+#[test]
+fn a_group_that_asks_gets_the_terminal_whatever_its_leader_does() {
+    let stopped =
+        |signal, terminal| Supervisor::default().on(JobInput::GroupStopped(stop(signal, terminal)), NOW);
+    for signal in [SIGTTIN, SIGTTOU] {
+        assert_eq!(stopped(signal, Foreground::Zklock), GIVES);
+        assert_eq!(stopped(signal, Foreground::Other), suspends(signal));
+        assert_eq!(stopped(signal, Foreground::Job), [], "it has the terminal already");
+    }
+    for terminal in [Foreground::Job, Foreground::Zklock, Foreground::Other] {
+        for signal in [SIGTSTP, SIGSTOP] {
+            assert_eq!(stopped(signal, terminal), [], "a shell wouldn't see a stopped job");
+        }
+    }
+    // Leader and group are seen to stop in either order.
+    let inputs = [
+        leader_stopped(SIGTTIN, Foreground::Other),
+        JobInput::GroupStopped(stop(SIGTTIN, Foreground::Other)),
+    ];
+    for [first, second] in [inputs, [inputs[1], inputs[0]]] {
+        let mut supervisor = Supervisor::default();
+        assert_eq!(supervisor.on(first, NOW), suspends(SIGTTIN));
+        supervisor.on(second, NOW);
+        assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+        assert!(!supervisor.is_stopped());
+    }
+}
+
+#[test]
+fn a_stop_that_the_kernel_would_discard_is_undone_each_time() {
+    let mut supervisor = Supervisor::default();
+    for _ in 0..2 {
+        for signal in [SIGTTIN, SIGTTOU, SIGTSTP] {
+            for terminal in [Foreground::Job, Foreground::Zklock, Foreground::Other] {
+                let stop = Stop { orphaned: true, ..stop(signal, terminal) };
+                let gives = signal != SIGTSTP && terminal == Foreground::Zklock;
+                let expected = if gives { GIVES } else { UNDONE };
+                assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW), expected);
+                assert_eq!(supervisor.on(JobInput::GroupStopped(stop), NOW), expected);
+                assert!(!supervisor.is_stopped());
+            }
+        }
+    }
+    let stop = Stop { orphaned: true, ..stop(SIGSTOP, Foreground::Job) };
+    assert_eq!(supervisor.on(JobInput::GroupStopped(stop), NOW), []);
+    assert_eq!(
+        supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW),
+        [],
+        "STOP is never discarded"
+    );
+    assert!(supervisor.is_stopped());
+}
+
+#[test]
+fn late_stops_are_undone_for_a_while_if_the_kernel_does_not() {
+    let stopped = |terminal| {
+        let mut supervisor = Supervisor::default();
+        let stop = Stop { orphaned: true, ..stop(SIGTSTP, terminal) };
+        supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW);
+        supervisor
+    };
+    assert_eq!(stopped(Foreground::Other).looks_at(), None, "the kernel does");
+    let mut supervisor = stopped(Foreground::Job);
+    let mut looks = vec![];
+    while let Some(at) = supervisor.looks_at() {
+        assert_eq!(supervisor.on(JobInput::Look, NOW), [], "not yet");
+        assert_eq!(supervisor.on(JobInput::Look, at), [Effect::ContinueStopped(StoppedBy::Terminal)]);
+        looks.push(at.since(NOW).as_millis());
+    }
+    assert_eq!(looks, [100, 300, 700, 1_500, 3_100, 6_300]);
+    assert_eq!(supervisor.on(JobInput::Look, LATE), []);
+}
+
+/// A process that catches TTIN, as one that asks for a password, stops itself after the job has been continued.
+#[test]
+fn late_stops_for_the_terminal_are_undone_for_a_while_after_it_was_given() {
+    let mut supervisor = Supervisor::default();
+    assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW), GIVES);
+    for _ in 0..6 {
+        let at = supervisor.looks_at().unwrap();
+        let effects = supervisor.on(JobInput::Look, at);
+        assert_eq!(effects, [Effect::ContinueStopped(StoppedBy::NeedOfTerminal)]);
+    }
+    assert_eq!(supervisor.looks_at(), None);
+    assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Job), NOW), suspends(SIGTTIN), "too late");
+
+    let mut supervisor = Supervisor::default();
+    supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW);
+    let stopped = leader_stopped(SIGTTIN, Foreground::Job);
+    assert_eq!(supervisor.on(stopped, NOW), [Effect::SignalGroup(SIGCONT)]);
+    // Ctrl-Z is for the user to undo.
+    assert_eq!(supervisor.on(JobInput::Tick, LATE), [], "a stop may be about to be told");
+    supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
+    assert_eq!(supervisor.looks_at(), None);
+}
+
+#[test]
+fn signals_that_end_a_job_reach_its_stopped_processes_too() {
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        let effects = Supervisor::default().on(JobInput::Signalled(signal), NOW);
+        assert_eq!(effects, [Effect::SignalGroup(signal), ENDS]);
+    }
+    for signal in [SIGCONT, SIGTSTP, SIGUSR1] {
+        let effects = Supervisor::default().on(JobInput::Signalled(signal), NOW);
+        assert_eq!(effects, [Effect::SignalGroup(signal)]);
+    }
+}
+
+#[test]
+fn a_leader_that_was_stopped_alone_is_a_stopped_job_until_it_goes_on() {
+    let mut supervisor = Supervisor::default();
+    supervisor.on(leader_stopped(SIGSTOP, Foreground::Other), NOW);
+    assert!(supervisor.is_stopped());
+    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW), []);
+    assert!(!supervisor.is_stopped());
+    // zklock is stopped as well, and only what continues it counts.
+    supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
+    supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW);
+    supervisor.on(leader_stopped(SIGSTOP, Foreground::Zklock), NOW);
+    supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW);
+    assert!(supervisor.is_stopped());
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+    assert!(!supervisor.is_stopped());
+}
+
+#[test]
+fn a_suspended_job_is_continued_once() {
+    let mut supervisor = Supervisor::default();
+    supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::SignalGroup(SIGCONT)]);
+}
+
+#[test]
+fn a_job_that_no_process_could_continue_is_resumed_immediately() {
+    for signal in [SIGTSTP, SIGTTIN, SIGTTOU] {
+        let mut supervisor = Supervisor::default();
+        for _ in 0..2 {
+            supervisor.on(leader_stopped(signal, Foreground::Other), NOW);
+            assert!(supervisor.is_stopped());
+            assert_eq!(supervisor.on(JobInput::NotStopped, NOW), [Effect::LeaveSession, Effect::Resume]);
+            assert!(!supervisor.is_stopped());
+        }
+    }
+    assert_eq!(Supervisor::default().on(JobInput::NotStopped, NOW), []);
+}
+
+#[test]
+fn a_stop_that_has_begun_may_only_become_shorter() {
+    let at = |seconds| NOW + Duration::from_secs(seconds);
+    let must_stop =
+        |grace, kill_at| JobInput::MustStop { grace: Duration::from_secs(grace), kill_at: at(kill_at) };
+    let mut supervisor = Supervisor::default();
+    supervisor.on(must_stop(9, 20), NOW);
+    assert_eq!(supervisor.kills_at(), Some(at(9)));
+    assert_eq!(supervisor.on(must_stop(9, 5), NOW), []);
+    assert_eq!(supervisor.kills_at(), Some(at(5)));
+    supervisor.on(must_stop(3, 20), NOW);
+    assert_eq!(supervisor.kills_at(), Some(at(3)));
+    supervisor.on(must_stop(30, 30), NOW);
+    assert_eq!(supervisor.kills_at(), Some(at(3)));
+    assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [], "the leader isn't dead");
+    check_kills(&mut supervisor, JobInput::Signalled(SIGTERM), NOW);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [], "it is killed already");
+    assert_eq!(supervisor.on(JobInput::Tick, at(99)), [], "it is killed already");
+}
+
+fn input() -> impl Strategy<Value = JobInput> {
+    let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Zklock), Just(Foreground::Other)];
+    let stops = (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal, any::<bool>());
+    let stops = stops.prop_map(|(signal, terminal, orphaned)| Stop { signal, terminal, orphaned });
+    prop_oneof![
+        prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(JobInput::Signalled),
+        stops.clone().prop_map(|stop| JobInput::Leader(LeaderChange::Stopped(stop))),
+        stops.prop_map(JobInput::GroupStopped),
+        Just(JobInput::Leader(LeaderChange::Continued)),
+        Just(JobInput::NotStopped),
+        prop::sample::select(vec![None, Some(SIGTERM), Some(SIGKILL)])
+            .prop_map(|by| JobInput::Leader(LeaderChange::Died { by })),
+        Just(JobInput::NoneLeft),
+        Just(JobInput::Tick),
+        Just(JobInput::Look),
+        (0u64..3_000, 0u64..9_000).prop_map(|(grace, kill_at)| JobInput::MustStop {
+            grace: Duration::from_millis(grace),
+            kill_at: BootTime::from_nanos(kill_at * 1_000_000),
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn the_order_is_kept_for_any_events(events in prop::collection::vec((input(), 0u64..500), 0..60)) {
+        let mut supervisor = Supervisor::default();
+        let (mut now, mut died, mut none_left, mut reaped) = (NOW, false, false, 0);
+        let (mut forced, mut stopped) = (false, false);
+        let end = [JobInput::Tick, JobInput::Leader(LeaderChange::Died { by: None }), JobInput::NoneLeft].map(|input| (input, 10_000));
+        for (input, pause) in events.into_iter().chain(end) {
+            now = now + Duration::from_millis(pause);
+            stopped |= !died && matches!(input, JobInput::MustStop { .. });
+            died |= matches!(input, JobInput::Leader(LeaderChange::Died { .. }));
+            // The leader dies before no other process is left.
+            if input == JobInput::NoneLeft && !died { continue; }
+            none_left |= input == JobInput::NoneLeft;
+            let was_running = supervisor.is_over().is_none();
+            let forces = matches!(input, JobInput::MustStop { .. } | JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) }));
+            forced |= was_running && forces;
+            for effect in supervisor.on(input, now) {
+                prop_assert_eq!(reaped, 0, "no effect may follow the reap: {:?}", effect);
+                match effect {
+                    Effect::Reap => {
+                        prop_assert!(died, "the leader is reaped only once it is dead");
+                        prop_assert!(none_left || !forced, "a forced stop leaves no process");
+                        reaped += 1;
+                    }
+                    Effect::SignalAll(_) => prop_assert!(forced),
+                    _ => prop_assert!(!forced, "a job that is being stopped is never resumed: {:?}", effect),
+                }
+            }
+            prop_assert!(forced || !supervisor.has_killed());
+            prop_assert_eq!(supervisor.is_over().is_some(), reaped == 1);
+        }
+        prop_assert_eq!(reaped, 1, "the leader is reaped exactly once");
+        prop_assert_eq!(supervisor.is_over(), Some(if stopped { JobEnd::Stopped } else { JobEnd::ByItself }));
+    }
+}

@@ -1,0 +1,68 @@
+//! The loop around a run.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use super::script::{OURS, TIMEOUT, plan, record, seconds};
+use crate::protocol::{SessionChange, SessionKey};
+use crate::queue::contender::AttemptIds;
+use crate::run::{Driver, Effect, Input, Introduction, PhaseName, Step};
+use crate::signal::SIGTERM;
+use crate::time::BootTime;
+
+/// Steps until the next wait: their effects, and when the wait ends.
+fn until_wait(driver: &mut Driver, now: BootTime, inputs: Vec<Input>) -> (Vec<Effect>, Option<BootTime>) {
+    let inputs = RefCell::new(VecDeque::from(inputs));
+    let mut effects = vec![];
+    loop {
+        match driver.next(|| now, || inputs.borrow_mut().pop_front()) {
+            Step::Wait(until) => return (effects, until),
+            Step::CarryOut(effect) => {
+                if effect == Effect::Introduce {
+                    let ids = vec![AttemptIds(1)];
+                    driver.answer(Input::Introduced(Introduction { record: record("web1", 7), ids }));
+                }
+                effects.push(effect);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_time_is_checked_after_each_input_and_each_wait_and_not_otherwise() {
+    let plan = plan();
+    let gives_up_at = plan.began + seconds(60.0);
+    let mut driver = Driver::begin(plan.clone(), plan.began);
+    let (effects, until) = until_wait(&mut driver, plan.began, vec![]);
+    assert!(matches!(effects[..], [Effect::Connect { .. }, Effect::Introduce]), "{effects:?}");
+    assert!(until.is_some_and(|until| until < gives_up_at));
+    assert_eq!(until_wait(&mut driver, gives_up_at, vec![]).0, [], "the wait isn't over");
+    driver.woken();
+    assert_ne!(until_wait(&mut driver, gives_up_at, vec![]).0, [], "it gives up connecting");
+
+    let mut driver = Driver::begin(plan.clone(), plan.began);
+    until_wait(&mut driver, plan.began, vec![]);
+    assert_ne!(until_wait(&mut driver, gives_up_at, vec![Input::Child]).0, [], "it gives up connecting");
+}
+
+/// A signal that arrives with the timeout takes precedence.
+#[test]
+fn other_inputs_come_before_the_check_of_the_time() {
+    let plan = plan();
+    let mut driver = Driver::begin(plan.clone(), plan.began);
+    until_wait(&mut driver, plan.began, vec![]);
+    driver.woken();
+    let (effects, _) = until_wait(&mut driver, plan.began + seconds(60.0), vec![Input::Signal(SIGTERM)]);
+    assert_eq!(driver.run().phase(), PhaseName::Releasing);
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Say(..))), "{effects:?}");
+}
+
+/// The worker is introduced before it hears of its session, so it enters the queue at once.
+#[test]
+fn an_answer_comes_before_other_inputs() {
+    let plan = plan();
+    let connected = SessionChange::Connected { id: OURS, timeout: TIMEOUT, began: plan.began };
+    let mut driver = Driver::begin(plan.clone(), plan.began);
+    let (effects, _) = until_wait(&mut driver, plan.began, vec![Input::Session(SessionKey(1), connected)]);
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(..))), "{effects:?}");
+}

@@ -1,0 +1,313 @@
+//! Stories of a command that runs.
+
+use super::script::{OURS, Script, node, other, plan, record, seconds};
+use crate::exit::Exit;
+use crate::protocol::{Asker, ConnectFailure, LockIndex, Node, ReadNode, Reply, RequestError, SessionChange};
+use crate::queue::record::Record;
+use crate::run::{Foreground, Input, KillRound, LeaderChange, Plan, Stop};
+use crate::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP, SIGTTIN};
+
+const TRANSCRIPTS: &str = "running";
+
+#[test]
+fn a_zklock_alone_runs_its_command_and_releases() {
+    let mut script = Script::of(plan()).in_full();
+    script.running().pass(1.5).tick().pass(4.0).tick().confirmed(4.0, Ok(())).pass(5.0).signal(SIGTERM);
+    script.reaped(Exit::Signal(SIGTERM)).session(SessionChange::Closed).is(TRANSCRIPTS, "alone");
+}
+
+#[test]
+fn a_lost_lease_stops_the_command_in_time() {
+    let mut script = Script::of(plan());
+    script
+        .running()
+        .pass(3.0)
+        .session(SessionChange::Disconnected)
+        .session(SessionChange::StillAway(ConnectFailure::Refused));
+    script.pass(9.9).tick().pass(10.0).tick().on(Input::Child).on(Input::Children {
+        leader: None,
+        group: None,
+        none_left: false,
+    });
+    script.pass(12.0).tick();
+    let round = |gone, left: &[&str]| {
+        let left = left.iter().map(|&left| left.to_owned()).collect();
+        Input::KillRound(KillRound { gone, next: None, stuck: !gone, left })
+    };
+    script.on(round(false, &["sh:9 (stuck)"])).tick().on(round(true, &[]));
+    script
+        .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), group: None, none_left: true })
+        .on(Input::Reaped(Some(Exit::Code(7))));
+    script.pass(17.1).tick().is(TRANSCRIPTS, "lease_over");
+}
+
+#[test]
+fn a_silent_server_and_a_slow_line_are_named() {
+    let mut script = Script::of(plan());
+    script.running().pass(1.2).tick().pass(4.0).tick().pass(10.0).tick().is(TRANSCRIPTS, "server_silent");
+    let mut script = Script::of(plan());
+    script
+        .running()
+        .pass(1.0)
+        .session(SessionChange::Disconnected)
+        .pass(9.5)
+        .session(SessionChange::Reconnected);
+    script.pass(10.0).tick().is(TRANSCRIPTS, "line_was_away");
+    let mut script = Script::of(plan());
+    script.running().at(30.0).tick().is(TRANSCRIPTS, "stood_still");
+    let mut script = Script::of(plan());
+    script
+        .running()
+        .pass(5.0)
+        .tick()
+        .pass(5.1)
+        .confirmed(5.0, Ok(()))
+        .at(7.0)
+        .tick()
+        .at(15.1)
+        .tick()
+        .is(TRANSCRIPTS, "stood_still_and_confirmed");
+}
+
+#[test]
+fn a_gap_in_the_connection_explains_a_silence_for_one_session_timeout() {
+    for (gap, name) in [(9.0, "refused_after_a_gap"), (1.0, "refused_long_after_a_gap")] {
+        // The answer that creates the node is the slowest, and the one before it doesn't count.
+        let mut script = Script::of(Plan { nonblock: true, ..plan() });
+        script
+            .connected()
+            .at(0.5)
+            .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![])))
+            .at(0.6)
+            .created(0, 1);
+        script.listed(0, &[], 1);
+        let own = script.own(1);
+        script.read(&own, node(OURS, 1, &record("web1", 7))).tick().on(Input::OutputFlushed).tick();
+        script.on(Input::Started(Ok(()))).begun();
+        let mut is_away = false;
+        for round in 1_u8..26 {
+            let sent = f64::from(round);
+            if sent >= gap && !is_away {
+                is_away = true;
+                script.session(SessionChange::Disconnected).session(SessionChange::Reconnected);
+            }
+            let result = if round < 10 { Ok(()) } else { Err(RequestError::Quota) };
+            script.pass(sent + 0.7).confirmed(sent + 0.6, result);
+        }
+        script.records_only(&["Warning"]).is(TRANSCRIPTS, name);
+    }
+}
+
+#[test]
+fn every_loss_of_the_lock_stops_the_command() {
+    for (change, name) in [
+        (SessionChange::Lost(RequestError::Expired), "session_expired"),
+        (SessionChange::Lost(RequestError::GivenUp), "session_given_up"),
+    ] {
+        let mut script = Script::of(plan());
+        script.running().pass(3.0).session(change).tick().pass(5.0).tick().all_killed();
+        script.reaped(Exit::Signal(9)).on(Input::Cleaned(false)).is(TRANSCRIPTS, name);
+    }
+    let mut script = Script::of(plan());
+    let gone = format!("/locks/a/{}", script.running().own(1));
+    script
+        .pass(3.0)
+        .reply(Asker::Lock(LockIndex(0)), Reply::Changed(gone.into(), true))
+        .tick()
+        .reaped(Exit::Code(0));
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "node_deleted");
+    let mut script = Script::of(plan());
+    script
+        .running()
+        .pass(3.0)
+        .tick()
+        .confirmed(3.0, Err(RequestError::NoNode))
+        .tick()
+        .reaped(Exit::Code(0))
+        .is(TRANSCRIPTS, "node_gone");
+    let mut script = Script::of(plan());
+    script.running().pass(3.0).on(Input::MonitorDied).tick().all_killed().reaped(Exit::Code(0));
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "monitor_died");
+}
+
+#[test]
+fn a_revoked_lock_is_kept_until_the_command_is_gone() {
+    let mut script = Script::of(Plan { kill_after: seconds(30.0), ..plan() });
+    script.running();
+    let own = script.own(1);
+    let revoked = Record { revoked_by: Some("web5:1".to_owned()), ..record("web1", 7) };
+    script
+        .pass(3.0)
+        .reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false));
+    script.read(&own, node(OURS, 1, &revoked)).tick().confirmed(3.0, Ok(())).pass(4.0).tick();
+    script
+        .session(SessionChange::Lost(RequestError::Expired))
+        .tick()
+        .all_killed()
+        .reaped(Exit::Code(0))
+        .is(TRANSCRIPTS, "revoked_and_lost");
+}
+
+#[test]
+fn a_revoked_command_has_the_whole_grace_while_the_lease_is_renewed() {
+    let revoked = Record { revoked_by: Some("web5:1".to_owned()), ..record("web1", 7) };
+    // Without answers the lease ends before the grace does.
+    for (answered_until, name) in [(40, "revoked_in_full"), (5, "revoked_and_silent")] {
+        let mut script = Script::of(Plan { kill_after: seconds(30.0), ..plan() });
+        script.running();
+        let own = script.own(1);
+        for second in 1_u8..35 {
+            script.pass(second.into()).tick();
+            if second == 3 {
+                let changed = Reply::Changed(format!("/locks/a/{own}").into(), false);
+                script.reply(Asker::Lock(LockIndex(0)), changed).read(&own, node(OURS, 1, &revoked));
+            }
+            if second == 9 {
+                script.pass(9.8).tick();
+            }
+            if second < answered_until {
+                script.confirmed(f64::from(second) - 0.1, Ok(()));
+            }
+        }
+        script.keeps_lines(&["revoked", "Kill", "Tick"]).is(TRANSCRIPTS, name);
+    }
+}
+
+#[test]
+fn a_command_is_reaped_once_all_its_processes_are_gone() {
+    let mut script = Script::of(plan());
+    script.running().pass(3.0).session(SessionChange::Lost(RequestError::Expired)).on(Input::Child);
+    let leader_died =
+        |none_left| Input::Children { leader: Some(LeaderChange::Died { by: None }), group: None, none_left };
+    script.on(leader_died(false)).on(Input::Children { leader: None, group: None, none_left: false });
+    script
+        .on(Input::Children { leader: None, group: None, none_left: true })
+        .is(TRANSCRIPTS, "reaped_when_none_is_left");
+}
+
+#[test]
+fn a_node_that_can_not_be_read_any_more_loses_the_lock() {
+    let mut script = Script::of(plan());
+    script.running();
+    let own = script.own(1);
+    script
+        .pass(3.0)
+        .reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false))
+        .read(&own, ReadNode::Hidden)
+        .is(TRANSCRIPTS, "own_node_hidden");
+}
+
+#[test]
+fn looks_around_are_further_and_further_apart() {
+    let mut script = Script::of(plan());
+    script.running();
+    for second in 1_u8..20 {
+        script.pass(second.into()).confirmed(f64::from(second) - 0.1, Ok(()));
+        let answer =
+            Reply::Read("/locks/a".into(), Ok(Node { children: 1, ..node(0, 1, &record("x", 1)) }.into()));
+        script.reply(Asker::Lock(LockIndex(0)), answer);
+    }
+    script.keeps_lines(&["Get(", "Confirmed"]).is(TRANSCRIPTS, "looks_around");
+}
+
+#[test]
+fn a_command_may_go_on_without_its_lock() {
+    let mut script = Script::of(Plan { terminates: false, ..plan() });
+    script.running().pass(3.0).session(SessionChange::Lost(RequestError::Expired)).tick().pass(20.0).tick();
+    script.reaped(Exit::Code(3)).on(Input::Cleaned(true)).is(TRANSCRIPTS, "continues");
+}
+
+/// The command's first process is killed by another process, and is reaped once nothing of the command is left.
+fn killed_by_another(script: &mut Script, then: impl FnOnce(&mut Script)) -> &mut Script {
+    let died = LeaderChange::Died { by: Some(SIGKILL) };
+    script.on(Input::Child).on(Input::Children { leader: Some(died), group: None, none_left: false }).tick();
+    then(script);
+    script.all_killed().on(Input::Children { leader: None, group: None, none_left: true });
+    script.on(Input::Reaped(Some(Exit::Signal(SIGKILL))))
+}
+
+#[test]
+fn a_command_killed_by_another_process_keeps_its_own_code() {
+    let lose = |script: &mut Script| {
+        script.session(SessionChange::Lost(RequestError::Expired)).tick();
+    };
+    // It continued without its lock.
+    let mut script = Script::of(Plan { terminates: false, ..plan() });
+    lose(script.running().pass(3.0));
+    killed_by_another(script.pass(20.0), |_| ());
+    script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, "killed_long_after_the_loss");
+    // The loss is noticed while the rest of the command is being killed.
+    for (terminates, name) in
+        [(true, "killed_before_the_loss"), (false, "killed_before_a_loss_that_stops_nothing")]
+    {
+        let mut script = Script::of(Plan { terminates, ..plan() });
+        killed_by_another(script.running().pass(3.0), lose);
+        script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, name);
+    }
+    // zklock had begun to stop it.
+    let mut script = Script::of(plan());
+    lose(script.running().pass(3.0));
+    killed_by_another(&mut script, |_| ());
+    script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, "killed_while_it_is_stopped");
+}
+
+#[test]
+fn the_death_of_the_monitor_hides_no_loss() {
+    let monitor_dies = |script: &mut Script| {
+        let gone = Reply::Changed(format!("/locks/a/{}", script.own(1)).into(), true);
+        script.pass(3.0).reply(Asker::Lock(LockIndex(0)), gone).tick().on(Input::MonitorDied).tick();
+        script.all_killed().reaped(Exit::Signal(SIGKILL));
+    };
+    for (terminates, name) in [(true, "deleted_and_monitor_died"), (false, "continued_until_monitor_died")] {
+        let mut script = Script::of(Plan { terminates, ..plan() });
+        monitor_dies(script.running());
+        script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, name);
+    }
+}
+
+#[test]
+fn a_command_that_stops_keeps_its_lock() {
+    let mut script = Script::of(plan());
+    let stopped = |signal, terminal| Input::Children {
+        leader: Some(LeaderChange::Stopped(Stop { signal, terminal, orphaned: false })),
+        group: None,
+        none_left: false,
+    };
+    script.running().pass(0.3).signal(SIGTSTP).on(stopped(SIGTSTP, Foreground::Job)).pass(1.0).tick();
+    script
+        .pass(2.0)
+        .signal(SIGCONT)
+        .tick()
+        .on(stopped(SIGTTIN, Foreground::Other))
+        .on(Input::NotStopped)
+        .pass(3.0)
+        .tick();
+    script.is(TRANSCRIPTS, "suspended");
+}
+
+#[test]
+fn problems_with_the_servers_are_reported_while_the_command_runs() {
+    let mut script = Script::of(plan());
+    script.running().pass(1.2).tick().confirmed(1.2, Err(RequestError::Quota)).pass(1.3).tick();
+    script
+        .session(SessionChange::Disconnected)
+        .session(SessionChange::Reconnected)
+        .pass(2.5)
+        .tick()
+        .pass(2.6);
+    script.confirmed(2.5, Ok(())).is(TRANSCRIPTS, "unconfirmed");
+}
+
+#[test]
+fn a_neighbour_that_comes_is_warned_of() {
+    let mut script = Script::of(plan());
+    script.running().pass(1.2).tick().pass(1.3).confirmed(1.2, Ok(()));
+    let parent = Node { children: 3, ..node(0, 1, &record("x", 1)) };
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Read("/locks/a".into(), Ok(parent.into())));
+    let own = script.own(1);
+    let foreign = "latch-0000000007".to_owned();
+    script
+        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![own.clone(), foreign.clone(), other(4)])))
+        .tick();
+    script.read(&foreign, node(5, 7, &record("x", 1))).tick().is(TRANSCRIPTS, "neighbour");
+}

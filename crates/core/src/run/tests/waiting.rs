@@ -1,0 +1,639 @@
+//! Stories of the queue.
+
+use super::script::{OURS, Script, THEIRS, held, lock, node, other, plan, record, seconds};
+use crate::path::{LockPath, NodePath};
+use crate::protocol::{Asker, ConnectFailure, LockIndex, Node, ReadNode, Reply, RequestError, SessionChange};
+use crate::queue::name::Mode;
+use crate::queue::once::record_path;
+use crate::queue::record::Record;
+use crate::run::{Ancestor, Input, LookUp, Plan};
+use crate::signal::{SIGCONT, SIGINT, SIGTSTP, SIGUSR1};
+
+fn with_deadline(after: f64) -> Plan {
+    let plan = plan();
+    let (give_up_at, connect_timeout) = (Some(plan.began + seconds(after)), seconds(after));
+    Plan { give_up_at, connect_timeout, connect_option: "-w", ..plan }
+}
+
+/// The other contender's node is deleted, and zklock's node is first.
+fn becomes_first(script: &mut Script) -> &mut Script {
+    let path = format!("/locks/a/{}", other(8));
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(path.into(), true)).listed(0, &[], 9)
+}
+
+const TRANSCRIPTS: &str = "waiting";
+
+#[test]
+fn a_waiter_names_its_predecessor_and_runs_after_it() {
+    let mut script = Script::of(plan()).in_full();
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).at(1.2).tick().confirmed(1.2, Ok(()));
+    becomes_first(script.at(3.0));
+    let own = script.own(9);
+    script.read(&own, node(OURS, 9, &record("web1", 7))).tick().tick().on(Input::OutputFlushed).tick();
+    script.is(TRANSCRIPTS, "waits_and_runs");
+}
+
+/// A waiter on a terminal, which shows the line in place of the messages of `--progress`.
+fn with_line() -> Plan {
+    Plan { shows_line: true, progress: Some(seconds(2.0)), ..with_deadline(60.0) }
+}
+
+#[test]
+fn a_waiter_with_a_line_reads_the_holder_too() {
+    let mut script = Script::of(with_line());
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).tick();
+    let holder = Record { held_after_ms: Some(50), ..record("web3", 31) };
+    let path = format!("/locks/a/{}", other(3));
+    script
+        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder).into())))
+        .tick()
+        .at(1.1)
+        .tick()
+        .at(2.2)
+        .tick();
+    script.reply(Asker::WaitingLine, Reply::Read(path.into(), Err(RequestError::NoNode))).at(6.5).tick();
+    script.session(SessionChange::Disconnected).signal(SIGUSR1).session(SessionChange::Reconnected);
+    script.is(TRANSCRIPTS, "waits_with_a_line");
+}
+
+#[test]
+fn the_line_follows_the_queue_and_ends_with_the_wait() {
+    let mut script = Script::of(with_line());
+    let holder = Record { held_after_ms: Some(50), ..record("web2", 30) };
+    script.connected().at(0.1).created(0, 9).listed(0, &[8], 9).begun();
+    script.read(&other(8), node(THEIRS, 8, &holder)).on(Input::Ancestors(vec![])).pass(2.5);
+    becomes_first(&mut script);
+    let own = script.own(9);
+    script.read(&own, node(OURS, 9, &record("web1", 7))).pass(4.5);
+    script.keeps_lines(&["Line(", "Say", "acquired"]).is(TRANSCRIPTS, "line_of_the_holder");
+}
+
+#[test]
+fn a_stopped_waiter_shows_no_line() {
+    let mut script = Script::of(with_line());
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).tick().at(0.5).signal(SIGTSTP).pass(3.5);
+    script.signal(SIGCONT).pass(4.5);
+    script.keeps_lines(&["Line(", "Signal"]).is(TRANSCRIPTS, "line_while_stopped");
+}
+
+#[test]
+fn a_long_wait_is_told_now_and_then() {
+    let mut script = Script::of(Plan { progress: Some(seconds(5.0)), ..plan() });
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).tick().at(2.1).tick().confirmed(2.1, Ok(()));
+    script
+        .at(5.1)
+        .tick()
+        .at(9.0)
+        .tick()
+        .at(10.2)
+        .tick()
+        .at(15.3)
+        .signal(SIGTSTP)
+        .tick()
+        .is(TRANSCRIPTS, "progress");
+}
+
+#[test]
+fn the_holder_is_read_before_it_is_reported() {
+    let mut script = Script::of(Plan { progress: Some(seconds(2.0)), ..plan() });
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).tick().at(1.9).tick();
+    let holder = Record { held_after_ms: Some(500), ..record("web3", 31) };
+    let path = format!("/locks/a/{}", other(3));
+    script
+        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder).into())))
+        .at(2.1)
+        .tick();
+    script.confirmed(2.1, Ok(())).tick().at(3.9).tick();
+    script.reply(Asker::WaitingLine, Reply::Read(path.into(), Err(RequestError::NoNode)));
+    let left = vec![other(8), script.own(9)];
+    script.reply(Asker::WaitingLine, Reply::Listed(Ok(left))).at(4.1).tick();
+    script.keeps_lines(&["Notice", "WaitingLine"]).is(TRANSCRIPTS, "progress_of_the_holder");
+}
+
+#[test]
+fn no_message_waits_for_the_holder_to_be_read() {
+    let mut script = Script::of(Plan { progress: Some(seconds(2.0)), ..plan() });
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).tick().at(1.9).tick().at(2.1).tick();
+    let path = format!("/locks/a/{}", other(3));
+    let holder = Ok(node(THEIRS, 3, &record("web3", 31)).into());
+    script.at(2.3).reply(Asker::WaitingLine, Reply::Read(path.into(), holder)).tick();
+    script.keeps_lines(&["Notice", "WaitingLine"]).is(TRANSCRIPTS, "progress_without_the_holder");
+}
+
+#[test]
+fn a_waiter_that_gives_up_names_the_holder() {
+    let mut script = Script::of(with_deadline(1.0));
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).pass(0.9);
+    let path = format!("/locks/a/{}", other(3));
+    let holder = Ok(node(THEIRS, 3, &record("web3", 31)).into());
+    script.reply(Asker::WaitingLine, Reply::Read(path.into(), holder)).at(1.0).tick();
+    script.keeps_lines(&["Warning", "WaitingLine"]).is(TRANSCRIPTS, "gives_up_behind_the_holder");
+}
+
+#[test]
+fn a_wait_for_servers_is_told_once_it_is_long() {
+    let said = |what: &str| SessionChange::ServersSay(vec![format!("zk1:2181: {what}; a remedy")]);
+    let mut script = Script::of(with_deadline(8.0));
+    script.tick().at(0.9).session(said("connection refused")).tick().pass(3.0);
+    script.session(said("timed out")).tick().session(said("timed out")).pass(4.0);
+    script.connected().tick().pass(7.0).is(TRANSCRIPTS, "connects_for_long");
+
+    let mut script = Script::of(Plan { progress: Some(seconds(2.0)), ..with_deadline(8.0) });
+    script.tick().session(said("connection refused")).pass(5.0);
+    script.records_only(&["Step", "Notice"]).is(TRANSCRIPTS, "progress_of_connecting");
+    let mut script = Script::of(Plan { shows_line: true, ..with_deadline(8.0) });
+    script.tick().session(said("connection refused")).pass(3.0).connected();
+    script.at(3.1).created(0, 9).listed(0, &[], 9).pass(4.0);
+    script.keeps_lines(&["Line("]).is(TRANSCRIPTS, "line_of_connecting");
+}
+
+#[test]
+fn a_long_look_at_the_outer_locks_is_told_too() {
+    let mut script = Script::of(inside(Mode::Exclusive, &["/locks/a"]));
+    script.tick().session(SessionChange::ServersSay(vec!["zk1:2181: unknown host".to_owned()])).pass(2.0);
+    script.on(Input::LookedUp(LookUp::NoAnswer)).introduce(1).tick().pass(3.5);
+    script.records_only(&["Step"]).is(TRANSCRIPTS, "long_look_at_outer_locks");
+}
+
+/// What was known of the holder counts up to the last answer.
+#[test]
+fn a_waiter_that_hears_nothing_says_so_with_what_it_knew() {
+    let mut script = Script::of(Plan { shows_line: true, ..plan() });
+    let holder = Record { held_after_ms: Some(50), ..record("web2", 30) };
+    script.connected().at(0.1).created(0, 9).listed(0, &[8], 9).begun();
+    script.read(&other(8), node(THEIRS, 8, &holder)).on(Input::Ancestors(vec![])).tick().pass(2.2);
+    script.confirmed(2.1, Ok(())).pass(3.5).session(SessionChange::Disconnected).tick();
+    let said = SessionChange::ServersSay(vec!["zk1:2181: connection refused; a remedy".to_owned()]);
+    script.at(4.3).session(said).pass(6.0).session(SessionChange::Reconnected).tick();
+    script.keeps_lines(&["Line(", "Step", "Debug"]).is(TRANSCRIPTS, "line_without_an_answer");
+}
+
+#[test]
+fn a_session_timeout_that_the_servers_changed_is_told() {
+    let mut script = Script::of(Plan { session_timeout: seconds(30.0), ..plan() });
+    script.connected().records_only(&["Step"]).is(TRANSCRIPTS, "another_timeout");
+}
+
+#[test]
+fn nothing_is_reported_of_a_wait_that_is_over() {
+    let mut script = Script::of(Plan { progress: Some(seconds(5.0)), ..plan() });
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![]));
+    becomes_first(script.at(3.0)).session(SessionChange::Disconnected).pass(11.0);
+    script.is(TRANSCRIPTS, "no_progress_once_first");
+}
+
+#[test]
+fn a_waiter_gives_up_at_its_deadline() {
+    let mut script = Script::of(with_deadline(3.0));
+    script
+        .behind(&[8], "web2")
+        .on(Input::Ancestors(vec![]))
+        .at(2.9)
+        .tick()
+        .confirmed(2.9, Ok(()))
+        .at(3.0)
+        .tick();
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "gives_up");
+}
+
+#[test]
+fn a_waiter_that_heard_nothing_for_long_is_not_busy() {
+    let mut script = Script::of(with_deadline(8.0));
+    script.behind(&[8], "web2").at(3.0).session(SessionChange::Disconnected).at(8.0).tick();
+    script.at(13.1).tick().is(TRANSCRIPTS, "last_seen_busy");
+}
+
+/// The last answer came at 0.1 s, and half the session timeout is 6 s.
+#[test]
+fn an_answer_counts_for_half_the_session_timeout() {
+    for (end, name) in [(6.1, "busy_half_a_timeout_ago"), (6.101, "busy_longer_ago")] {
+        let plan = Plan { progress: Some(seconds(end - 0.1)), ..with_deadline(end) };
+        let mut script = Script::of(plan);
+        script.behind(&[8], "web2").on(Input::Ancestors(vec![])).tick().at(end).tick();
+        script.records_only(&["Warning", "Notice"]).is(TRANSCRIPTS, name);
+    }
+}
+
+#[test]
+fn a_deadline_without_an_answer_is_an_error() {
+    let mut script = Script::of(with_deadline(2.0));
+    script.connected().at(2.0).tick().is(TRANSCRIPTS, "no_answer");
+    let mut script = Script::of(with_deadline(2.0));
+    script.at(2.0).tick().at(5.0).tick().is(TRANSCRIPTS, "kept_busy");
+    let mut script = Script::of(with_deadline(2.0));
+    script
+        .at(2.0)
+        .session(SessionChange::Unreachable(vec!["zk1:2181: refused".to_owned()]))
+        .is(TRANSCRIPTS, "unreachable");
+    let mut script = Script::of(plan());
+    script
+        .at(10.0)
+        .session(SessionChange::Unreachable(vec![]))
+        .is(TRANSCRIPTS, "unreachable_without_a_limit");
+    for (end, name) in [(0.1, "unreachable_at_once"), (10.0, "unreachable_in_time_without_waiting")] {
+        let mut script = Script::of(Plan { nonblock: true, ..plan() });
+        script.at(end).session(SessionChange::Unreachable(vec![])).is(TRANSCRIPTS, name);
+    }
+}
+
+#[test]
+fn a_deadline_before_a_fresh_lease_is_an_error() {
+    let mut script = Script::of(with_deadline(4.0));
+    script.first().session(SessionChange::Disconnected).on(Input::OutputFlushed).tick();
+    script.at(4.0).tick().is(TRANSCRIPTS, "not_confirmed");
+}
+
+#[test]
+fn a_busy_lock_ends_a_zklock_that_does_not_wait() {
+    let mut script = Script::of(Plan { nonblock: true, ..plan() });
+    script.connected().at(0.1).reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![other(8)])));
+    script
+        .read(&other(8), node(THEIRS, 8, &record("web2", 30)))
+        .on(Input::Ancestors(vec![]))
+        .session(SessionChange::Closed)
+        .is(TRANSCRIPTS, "busy");
+    let mut script = Script::of(Plan { nonblock: true, conflict_exit_code: 0, ..plan() });
+    script
+        .connected()
+        .at(0.1)
+        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![])))
+        .at(9.9)
+        .tick()
+        .at(10.0)
+        .tick();
+    script.is(TRANSCRIPTS, "nonblock_without_an_answer");
+}
+
+#[test]
+fn a_signal_ends_a_waiter() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").signal(SIGINT).signal(SIGUSR1).tick().session(SessionChange::Closed);
+    script.is(TRANSCRIPTS, "interrupted");
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").signal(SIGINT).signal(SIGINT).is(TRANSCRIPTS, "interrupted_twice");
+    let mut script = Script::of(plan());
+    script
+        .behind(&[8], "web2")
+        .on(Input::MonitorDied)
+        .at(5.1)
+        .tick()
+        .is(TRANSCRIPTS, "monitor_died_while_waiting");
+    let mut script = Script::of(plan());
+    script
+        .connected()
+        .signal(SIGINT)
+        .on(Input::MonitorDied)
+        .at(6.0)
+        .tick()
+        .is(TRANSCRIPTS, "interrupted_while_entering");
+}
+
+#[test]
+fn a_session_that_ends_costs_only_the_place() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").session(SessionChange::Disconnected).at(3.0);
+    script
+        .session(SessionChange::StillAway(ConnectFailure::Silent))
+        .session(SessionChange::Lost(RequestError::Expired));
+    script.behind(&[8], "web2").tick().is(TRANSCRIPTS, "queues_again");
+    for (failure, has_credentials, name) in [
+        (RequestError::AuthFailed, true, "credentials_refused"),
+        (RequestError::AuthFailed, false, "no_credentials"),
+        (RequestError::Other("odd".to_owned()), false, "session_failed"),
+    ] {
+        let mut script = Script::of(Plan { has_credentials, ..plan() });
+        script
+            .behind(&[8], "web2")
+            .session(SessionChange::Lost(failure))
+            .on(Input::Cleaned(true))
+            .is(TRANSCRIPTS, name);
+    }
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").session(SessionChange::Closed).is(TRANSCRIPTS, "session_closed");
+}
+
+#[test]
+fn a_deleted_place_is_told_from_an_ended_session() {
+    let gone = |script: &Script| Reply::Changed(format!("/locks/a/{}", script.own(9)).into(), true);
+    for (result, name) in [
+        (Err(RequestError::NoNode), "place_deleted"),
+        (Ok(()), "place_deleted_and_its_name_used_again"),
+        (Err(RequestError::ConnectionLost), "place_deleted_and_the_line_cut"),
+        (Err(RequestError::Quota), "place_deleted_and_not_confirmed"),
+    ] {
+        let mut script = Script::of(plan());
+        script.behind(&[8], "web2");
+        let reply = gone(&script);
+        script.at(0.5).reply(Asker::Lock(LockIndex(0)), reply).tick().at(0.6).confirmed(0.5, result).tick();
+        script.session(SessionChange::Closed).is(TRANSCRIPTS, name);
+    }
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").at(1.2).tick().confirmed(1.2, Err(RequestError::NoNode));
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "place_gone_when_confirmed");
+}
+
+#[test]
+fn a_revoked_place_is_an_error() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2");
+    let own = script.own(9);
+    let revoked = Record { revoked_by: Some("web5:1".to_owned()), ..record("web1", 7) };
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{own}").into(), false));
+    script
+        .read(&own, node(OURS, 9, &revoked))
+        .session(SessionChange::Closed)
+        .is(TRANSCRIPTS, "place_revoked");
+}
+
+#[test]
+fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
+    let mut script = Script::of(with_deadline(60.0));
+    script.behind(&[8], "web2").signal(SIGTSTP).tick();
+    becomes_first(script.at(3.0)).tick().session(SessionChange::Closed).at(4.0).tick();
+    script.signal(SIGCONT).connected().tick().is(TRANSCRIPTS, "stopped_and_first");
+    let mut script = Script::of(with_deadline(60.0));
+    script
+        .behind(&[8], "web2")
+        .signal(SIGTSTP)
+        .tick()
+        .signal(SIGCONT)
+        .tick()
+        .is(TRANSCRIPTS, "stopped_and_continued");
+    let mut script = Script::of(with_deadline(60.0));
+    script.behind(&[8], "web2").signal(SIGTSTP);
+    becomes_first(script.at(3.0)).tick().signal(SIGCONT).signal(SIGTSTP).on(Input::NotStopped);
+    script.session(SessionChange::Closed).connected().is(TRANSCRIPTS, "continued_while_leaving");
+    let mut script = Script::of(with_deadline(60.0));
+    script.behind(&[8], "web2").signal(SIGTSTP);
+    becomes_first(script.at(3.0)).tick().at(60.0).tick();
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "gave_up_while_stopped");
+    let mut script = Script::of(with_deadline(60.0));
+    script.connected().signal(SIGTSTP).at(0.1).created(0, 9).listed(0, &[], 9).tick().at(60.0).tick();
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "stopped_while_entering");
+}
+
+/// `zklock /locks/b /locks/a /locks/c -- job`, waiting for the first in order, `/locks/a`.
+fn waits_for_the_first_of_three(give_up_after: f64) -> Script {
+    let locks: Vec<LockPath> = ["/locks/b", "/locks/a", "/locks/c"].into_iter().map(lock).collect();
+    let mut script = Script::of(Plan { first: locks[0].clone(), locks, ..with_deadline(give_up_after) });
+    script.behind(&[8], "web2").on(Input::Ancestors(vec![]));
+    script
+}
+
+#[test]
+fn a_stopped_waiter_queues_for_no_further_lock() {
+    let mut script = waits_for_the_first_of_three(60.0);
+    script.signal(SIGTSTP);
+    becomes_first(script.at(3.0)).tick().session(SessionChange::Closed).at(60.0).tick();
+    script.is(TRANSCRIPTS, "stopped_and_first_on_one_of_three");
+    // It is continued before any other input is handled.
+    let mut script = waits_for_the_first_of_three(60.0);
+    script.signal(SIGTSTP);
+    becomes_first(script.at(3.0)).signal(SIGCONT).tick().session(SessionChange::Closed).connected();
+    script.is(TRANSCRIPTS, "continued_when_first_on_one_of_three");
+    // It holds the first lock when it is stopped.
+    let mut script = waits_for_the_first_of_three(60.0);
+    becomes_first(script.at(3.0)).signal(SIGTSTP).tick();
+    script.session(SessionChange::Closed).at(60.0).tick().is(TRANSCRIPTS, "stopped_with_one_of_three");
+}
+
+#[test]
+fn a_lock_that_was_busy_is_remembered() {
+    // The next lock isn't answered for before the deadline.
+    let mut script = waits_for_the_first_of_three(4.0);
+    becomes_first(script.at(3.0)).at(4.0).tick();
+    script.keeps_lines(&["Warning", "Error", "Release"]).is(TRANSCRIPTS, "busy_before_the_next_lock");
+    // Nor is any lock, in the session after the one in which it was busy.
+    let mut script = waits_for_the_first_of_three(4.0);
+    script.at(3.0).session(SessionChange::Lost(RequestError::Expired)).connected().at(4.0).tick();
+    script.keeps_lines(&["Warning", "Error", "Release"]).is(TRANSCRIPTS, "busy_before_the_session");
+    // No server has answered for too long.
+    let mut script = waits_for_the_first_of_three(10.0);
+    becomes_first(script.at(3.0)).at(10.0).tick();
+    script.session(SessionChange::Closed);
+    script.keeps_lines(&["Warning", "Error", "Release"]).is(TRANSCRIPTS, "busy_and_then_silent");
+}
+
+#[test]
+fn nothing_is_reported_of_a_place_that_is_given_up() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").signal(SIGTSTP);
+    becomes_first(script.at(3.0)).tick();
+    script
+        .session(SessionChange::Disconnected)
+        .session(SessionChange::Reconnected)
+        .is(TRANSCRIPTS, "leaves_in_silence");
+}
+
+#[test]
+fn a_place_that_can_not_be_confirmed_is_an_error() {
+    let mut script = Script::of(plan());
+    script.behind(&[8], "web2").pass(3.0).confirmed(2.9, Err(RequestError::NoAuth));
+    script.session(SessionChange::Closed).is(TRANSCRIPTS, "place_hidden");
+}
+
+#[test]
+fn nothing_starts_before_a_write_to_the_own_node_is_read() {
+    let mut script = Script::of(plan());
+    script.holds().begun();
+    let own = script.own(1);
+    let changed = Reply::Changed(format!("/locks/a/{own}").into(), false);
+    script.reply(Asker::Lock(LockIndex(0)), changed).tick().read(&own, node(OURS, 1, &record("web1", 7)));
+    script.tick().is(TRANSCRIPTS, "own_node_is_read_first");
+}
+
+#[test]
+fn a_slow_line_starts_no_command() {
+    let mut script = Script::of(Plan { kill_after: seconds(2.0), ..plan() });
+    script.connected().at(4.5).created(0, 1).listed(0, &[], 1);
+    let own = script.own(1);
+    script
+        .read(&own, node(OURS, 1, &record("web1", 7)))
+        .tick()
+        .at(4.6)
+        .tick()
+        .at(9.0)
+        .confirmed(4.6, Ok(()))
+        .tick();
+    script
+        .at(9.1)
+        .tick()
+        .at(13.0)
+        .confirmed(9.1, Ok(()))
+        .tick()
+        .session(SessionChange::Closed)
+        .is(TRANSCRIPTS, "slow_line");
+}
+
+#[test]
+fn a_lease_that_is_too_short_is_renewed_before_the_start() {
+    let mut script = Script::of(plan());
+    script
+        .first()
+        .at(9.0)
+        .on(Input::OutputFlushed)
+        .tick()
+        .tick()
+        .confirmed(9.0, Err(RequestError::ConnectionLost));
+    script.at(9.3).tick().at(9.4).confirmed(9.3, Ok(())).tick().pass(12.1).tick();
+    for sent in [12.1, 13.2, 14.3, 15.4, 16.5, 17.6, 18.7] {
+        script.at(sent).tick().at(sent + 0.1).confirmed(sent, Ok(())).tick();
+    }
+    script.is(TRANSCRIPTS, "awaits_a_lease");
+}
+
+#[test]
+fn a_contender_without_permission_says_so() {
+    let mut script = Script::of(plan());
+    script.connected().at(0.1).reply(Asker::Lock(LockIndex(0)), Reply::Created(Err(RequestError::NoAuth)));
+    script
+        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![])))
+        .session(SessionChange::Closed)
+        .is(TRANSCRIPTS, "no_permission");
+}
+
+#[test]
+fn two_locks_are_queued_for_one_after_the_other() {
+    let locks = vec![lock("/locks/b"), lock("/locks/a")];
+    let mut script = Script::of(Plan { first: locks[0].clone(), locks, ..plan() });
+    script.connected().at(0.1).created(0, 1).listed(0, &[], 1);
+    let own = script.own(1);
+    script.read(&own, node(OURS, 1, &record("web1", 7))).at(0.2).created(1, 5).listed(1, &[4], 5);
+    script.reply(
+        Asker::Lock(LockIndex(1)),
+        Reply::Read(format!("/locks/b/{}", other(4)).into(), Ok(node(THEIRS, 4, &record("web2", 30)).into())),
+    );
+    script.session(SessionChange::Disconnected).session(SessionChange::Reconnected).at(1.2).tick();
+    script.at(2.0).signal(SIGINT).session(SessionChange::Closed).is(TRANSCRIPTS, "two_locks");
+}
+
+#[test]
+fn a_slot_is_free_while_fewer_hold() {
+    let mut script = Script::of(Plan { mode: Mode::Slots(2), ..plan() }).in_full();
+    script.connected().at(0.1).created(0, 9);
+    let own = script.own(9);
+    let names = ["01", "02"]
+        .map(|number| other(0).replace("lock-0000000000", &format!("slots2-lock-00000000{number}")));
+    let listed = names.iter().cloned().chain([own.clone()]).collect();
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(listed)));
+    for name in &names {
+        script.read(name, node(THEIRS, 1, &record("web2", 30)));
+    }
+    script.on(Input::Ancestors(vec![]));
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{}", names[0]).into(), true));
+    let behind = names[1].replace("0000000002", "0000000010");
+    script
+        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![names[1].clone(), own, behind])))
+        .tick()
+        .is(TRANSCRIPTS, "slots");
+}
+
+#[test]
+fn an_ancestor_that_holds_the_lock_is_not_waited_for() {
+    let ancestor = Ancestor { pid: 30, started: 30 };
+    for (host, ancestors, name) in [
+        ("web1", vec![ancestor.clone()], "waits_for_itself"),
+        ("web1", vec![Ancestor { pid: 30, started: 29 }], "a_process_with_the_number_of_an_ancestor"),
+    ] {
+        let mut script = Script::of(plan());
+        script.behind(&[8], host).on(Input::Ancestors(ancestors)).is(TRANSCRIPTS, name);
+    }
+    let mut script = Script::of(plan());
+    let mut elsewhere = record("web1", 30);
+    elsewhere.process.as_mut().unwrap().namespace = "2".to_owned();
+    script.connected().at(0.1).created(0, 9).listed(0, &[8], 9).begun();
+    script.read(&other(8), node(THEIRS, 8, &elsewhere)).on(Input::Ancestors(vec![ancestor.clone()]));
+    script.is(TRANSCRIPTS, "a_process_of_another_namespace");
+    let mut script = Script::of(plan());
+    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![ancestor.clone()]));
+    let read = Ok(node(THEIRS, 3, &record("web1", 30)).into());
+    script
+        .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{}", other(3)).into(), read))
+        .is(TRANSCRIPTS, "an_ancestor_further_on");
+    let mut script = Script::of(plan());
+    let reader = other(3).replace("-lock-", "-read-lock-");
+    script.connected().at(0.1).created(0, 9);
+    let listed = vec![reader.clone(), other(8), script.own(9)];
+    script.reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(listed.clone())));
+    script.read(&other(8), node(THEIRS, 8, &record("web2", 31))).on(Input::Ancestors(vec![ancestor]));
+    script.reply(Asker::WaitingLine, Reply::Listed(Ok(listed)));
+    let read = Ok(node(THEIRS, 3, &record("web1", 30)).into());
+    script
+        .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{reader}").into(), read))
+        .is(TRANSCRIPTS, "an_ancestor_that_reads");
+}
+
+fn inside(mode: Mode, locks: &[&str]) -> Plan {
+    let outer = vec![held("/locks/a", &format!("/locks/a/{}", other(3)), 3)];
+    let locks: Vec<LockPath> = locks.iter().map(|path| lock(path)).collect();
+    Plan { outer, mode, first: locks[0].clone(), locks, ..plan() }
+}
+
+fn outer_node(czxid: i64) -> Input {
+    Input::LookedUp(LookUp::Seen(vec![Some(node(THEIRS, czxid, &record("web1", 30)).into())]))
+}
+
+#[test]
+fn a_lock_that_is_held_around_zklock_is_not_queued_for() {
+    Script::of(inside(Mode::Exclusive, &["/locks/a"]))
+        .on(outer_node(3))
+        .is(TRANSCRIPTS, "becomes_its_command");
+    let hidden = Input::LookedUp(LookUp::Seen(vec![Some(ReadNode::Hidden)]));
+    Script::of(inside(Mode::Shared, &["/locks/a"])).on(hidden).is(TRANSCRIPTS, "hidden_outer_lock");
+    Script::of(inside(Mode::Exclusive, &["/locks/a"]))
+        .on(outer_node(4))
+        .is(TRANSCRIPTS, "outer_lock_of_another");
+    let gone = Input::LookedUp(LookUp::Seen(vec![None]));
+    Script::of(inside(Mode::Exclusive, &["/locks/a"])).on(gone).is(TRANSCRIPTS, "outer_lock_gone");
+    Script::of(inside(Mode::Exclusive, &["/locks/a", "/locks/b"]))
+        .on(outer_node(3))
+        .introduce(1)
+        .connected()
+        .is(TRANSCRIPTS, "inside_with_one_more");
+    Script::of(inside(Mode::Slots(2), &["/locks/a"]))
+        .on(outer_node(3))
+        .is(TRANSCRIPTS, "outer_lock_too_weak");
+    let once = Plan { once_per: Some(seconds(60.0)), ..inside(Mode::Exclusive, &["/locks/a"]) };
+    Script::of(once).on(outer_node(3)).is(TRANSCRIPTS, "once_per_inside");
+    Script::of(inside(Mode::Exclusive, &["/locks/b"])).is(TRANSCRIPTS, "another_lock_inside");
+}
+
+#[test]
+fn the_look_at_the_outer_locks_can_fail() {
+    let plan = || inside(Mode::Exclusive, &["/locks/a"]);
+    Script::of(plan())
+        .on(Input::LookedUp(LookUp::SessionLost))
+        .on(Input::LookedUp(LookUp::NoAnswer))
+        .is(TRANSCRIPTS, "outer_lock_unknown");
+    let unreachable = Input::LookedUp(LookUp::Unreachable(vec!["zk1:2181: refused".to_owned()]));
+    Script::of(plan()).on(unreachable).is(TRANSCRIPTS, "outer_lock_unreachable");
+    let node = NodePath::from(format!("/locks/a/{}", other(3)));
+    let refused = |failure| Input::LookedUp(LookUp::Refused(node.clone(), failure));
+    Script::of(plan()).on(refused(RequestError::NoAuth)).is(TRANSCRIPTS, "outer_lock_denied");
+    let failure = RequestError::Other("system error".to_owned());
+    Script::of(plan()).on(refused(failure)).is(TRANSCRIPTS, "outer_lock_refused");
+    Script::of(plan())
+        .signal(SIGTSTP)
+        .signal(SIGUSR1)
+        .signal(SIGINT)
+        .is(TRANSCRIPTS, "interrupted_at_the_look");
+    Script::of(plan()).on(Input::MonitorDied).is(TRANSCRIPTS, "monitor_died_at_the_look");
+    let chrooted = Plan { chroot: "/app".to_owned(), ..plan() };
+    let outer = vec![held("/app/locks/a", "/app/locks/a/n", 3)];
+    Script::of(Plan { outer, ..chrooted }).on(outer_node(3)).is(TRANSCRIPTS, "outer_lock_below_a_chroot");
+}
+
+#[test]
+fn a_recent_success_skips_the_command() {
+    let once = || Plan { once_per: Some(seconds(60.0)), ..plan() };
+    let mut script = Script::of(once());
+    script.first();
+    let last = br#"{"by":{"version":1,"host":"web4","pid":3,"user":"ann","program":"job","mode":"exclusive","slots":1},"fencing_token":1}"#;
+    let recorded = Node { data: last.to_vec(), ..node(0, 5, &record("x", 1)) };
+    script.once(Ok(recorded)).tick().session(SessionChange::Closed).is(TRANSCRIPTS, "skipped");
+    let mut script = Script::of(once());
+    script
+        .first()
+        .reply(Asker::Once, Reply::Read(record_path("/locks/a"), Err(RequestError::NoAuth)))
+        .is(TRANSCRIPTS, "once_per_without_permission");
+}

@@ -1,0 +1,50 @@
+//! The environment variables for the command.
+
+use super::Plan;
+use crate::environment::{HeldLock, environment, full_path};
+use crate::path::LockPath;
+use crate::queue::contender::OwnNode;
+use crate::run::claim::Claim;
+
+/// The variables for a command that runs under the given locks and those held around zklock.
+pub(super) fn variables(
+    plan: &Plan,
+    held_around: &[HeldLock],
+    mut locks: Vec<HeldLock>,
+) -> Result<Vec<(String, String)>, String> {
+    let position = |held: &HeldLock| plan.locks.iter().position(|path| held.is_of(&plan.chroot, path));
+    locks.extend_from_slice(held_around);
+    locks.sort_by_key(position);
+    environment(&locks, &plan.outer, &plan.chroot).map_err(|error| format!("{error:#}"))
+}
+
+impl Plan {
+    /// The variables at their longest, before any lock is acquired. A lock that is said to be held around zklock is taken
+    /// as such.
+    ///
+    /// # Errors
+    /// If there is no lock.
+    pub fn longest_variables(&self) -> Result<Vec<(String, String)>, String> {
+        let mut paths: Vec<&LockPath> = self.not_held_in(&self.outer).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let longest = |path| HeldLock::longest(&self.chroot, path, self.mode, self.family);
+        let is_wanted = |held: &&HeldLock| self.locks.iter().any(|path| held.is_of(&self.chroot, path));
+        let held: Vec<HeldLock> = self.outer.iter().filter(is_wanted).cloned().collect();
+        variables(self, &held, paths.into_iter().map(longest).collect())
+    }
+}
+
+/// The locks of the claim, all of them held.
+pub(super) fn held_locks(plan: &Plan, claim: &Claim) -> Vec<HeldLock> {
+    let Some(session) = claim.session() else { return vec![] };
+    let held = |(path, node): (&LockPath, &OwnNode)| HeldLock {
+        path: full_path(&plan.chroot, path),
+        node: format!("{}{}", plan.chroot, node.path),
+        fencing_token: node.fencing_token,
+        session: session.id,
+        mode: plan.mode.word().to_owned(),
+        slots: plan.mode.slots(),
+    };
+    session.locks.nodes().map(held).collect()
+}

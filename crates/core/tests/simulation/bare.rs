@@ -1,0 +1,485 @@
+//! A zklock without its monitor and with a simplified command: the shipped `Run` on a simulated session.
+//!
+//! It takes no time for anything, its timers are exact, and its command is as stubborn as a command can be. `host`
+//! simulates a whole zklock; this smaller version is for crowds and searches.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use zklock_core::exit::{Exit, FAILURE};
+use zklock_core::pair::Deadline;
+use zklock_core::path::LockPath;
+use zklock_core::protocol::{Asker, LockIndex, Reply, Request, SessionChange, SessionKey};
+use zklock_core::queue::contender::AttemptIds;
+use zklock_core::queue::name::{Family, Mode};
+use zklock_core::queue::record::Record;
+use zklock_core::run::{Driver, Effect, Input, Introduction, KillRound, LeaderChange, PhaseName, Plan, Step};
+use zklock_core::time::BootTime;
+
+use crate::client::{Client, ContenderEvent, HostClock, Settings};
+use crate::ensemble::wire::Acl;
+use crate::ensemble::{ConnId, Ensemble, Output, mix};
+
+/// The options of a bare zklock.
+#[derive(Debug, Clone)]
+pub(crate) struct BareOptions {
+    pub(crate) locks: &'static [&'static str],
+    pub(crate) mode: Mode,
+    pub(crate) timeout: u64,
+    /// How long its command runs.
+    pub(crate) lasts: u64,
+    /// How long the command takes to be gone after KILL.
+    pub(crate) reaping: u64,
+    pub(crate) kill_after: Duration,
+    pub(crate) nonblock: bool,
+    pub(crate) zone: usize,
+    pub(crate) servers: Vec<usize>,
+    pub(crate) clock: HostClock,
+}
+
+/// The numbers of requests sent and of watch events received.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Requests other than confirmations. The release of one lock counts as two.
+    pub(crate) requests: u64,
+    pub(crate) lists: u64,
+    pub(crate) confirmations: u64,
+    /// Watches that fired on another contender's node.
+    pub(crate) wakes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Job {
+    NotYet,
+    Runs {
+        ends: u64,
+    },
+    /// The command was killed and is gone at this time.
+    Dying {
+        gone: u64,
+    },
+    /// The command has ended and isn't reaped yet.
+    Dead {
+        killed: bool,
+    },
+    Reaped {
+        killed: bool,
+    },
+}
+
+/// A simulated zklock without a monitor.
+pub(crate) struct Bare {
+    options: BareOptions,
+    number: u64,
+    /// `None` once it is over.
+    driver: Option<Box<Driver>>,
+    client: Option<Box<Client>>,
+    key: SessionKey,
+    /// The session's id; 0 before there is a session.
+    pub(crate) session: i64,
+    pub(crate) job: Job,
+    /// The fencing token of the command that was started.
+    pub(crate) token: i64,
+    pub(crate) exit: Option<Exit>,
+    pub(crate) released: bool,
+    pub(crate) counts: Counts,
+    signals: VecDeque<i32>,
+    /// The run was told that the command died.
+    told: bool,
+    /// It is frozen until this time, and events for it wait.
+    frozen_until: u64,
+    deferred: Vec<Output>,
+    /// When its monitor has to act for it.
+    deadline: Option<Deadline>,
+    wakes_at: u64,
+}
+
+const EXIT_DEAD: Exit = Exit::Signal(zklock_core::signal::SIGKILL);
+
+impl Bare {
+    /// Starts a zklock. `number` distinguishes it from all others.
+    pub(crate) fn begin(ensemble: &mut Ensemble, options: BareOptions, number: u64) -> Self {
+        let began = options.clock.boot_time(ensemble.now());
+        let locks: Vec<LockPath> =
+            options.locks.iter().map(|lock| LockPath::parse(OsStr::new(lock)).unwrap()).collect();
+        let plan = Plan {
+            first: locks[0].clone(),
+            locks,
+            mode: options.mode,
+            family: Family::Curator,
+            hosts: "zk".to_owned(),
+            chroot: String::new(),
+            has_credentials: false,
+            began,
+            give_up_at: None,
+            connect_timeout: Duration::from_secs(10),
+            connect_option: "--connect-timeout",
+            nonblock: options.nonblock,
+            conflict_exit_code: 124,
+            once_per: None,
+            terminates: true,
+            session_timeout: Duration::from_nanos(options.timeout),
+            signal: 15,
+            kill_after: options.kill_after,
+            is_not_awaited: false,
+            command: "job".to_owned(),
+            shows_line: false,
+            progress: None,
+            outer: vec![],
+        };
+        let mut bare = Self {
+            options,
+            number,
+            driver: Some(Box::new(Driver::begin(plan, began))),
+            client: None,
+            key: SessionKey(0),
+            session: 0,
+            job: Job::NotYet,
+            token: 0,
+            exit: None,
+            released: false,
+            counts: Counts::default(),
+            signals: VecDeque::new(),
+            told: false,
+            frozen_until: 0,
+            deferred: vec![],
+            deadline: None,
+            wakes_at: u64::MAX,
+        };
+        bare.work(ensemble);
+        bare
+    }
+
+    /// The number of the zklock that an alarm belongs to.
+    pub(crate) fn number_of(token: u64) -> u64 {
+        token >> 1
+    }
+
+    /// Its connection, established or being attempted.
+    pub(crate) fn conn(&self) -> Option<ConnId> {
+        self.client.as_ref().and_then(|client| client.conn())
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.exit.is_some()
+    }
+
+    /// Whether a process of its command exists.
+    pub(crate) fn runs(&self) -> bool {
+        matches!(self.job, Job::Runs { .. } | Job::Dying { .. })
+    }
+
+    pub(crate) fn options(&self) -> &BareOptions {
+        &self.options
+    }
+
+    /// The phase of its run.
+    pub(crate) fn phase(&self) -> PhaseName {
+        self.driver.as_ref().map_or(PhaseName::Done, |driver| driver.run().phase())
+    }
+
+    /// Handles an output of the ensemble that is meant for it.
+    pub(crate) fn take(&mut self, ensemble: &mut Ensemble, output: Output) {
+        let now = ensemble.now();
+        self.job_goes_on(now);
+        if let Output::Woken(token) = output
+            && token & 1 == 1
+        {
+            if self.wakes_at <= now {
+                self.driver.iter_mut().for_each(|driver| driver.woken());
+                self.wakes_at = u64::MAX;
+            }
+        } else if self.frozen_until > now {
+            self.deferred.push(output);
+        } else if let Some(client) = &mut self.client {
+            client.take(ensemble, output);
+        }
+        self.work(ensemble);
+    }
+
+    /// Freezes the worker, but not its monitor.
+    pub(crate) fn freeze(&mut self, ensemble: &mut Ensemble, until: u64) {
+        self.frozen_until = until;
+        ensemble.wake_at(until, self.number << 1 | 1);
+    }
+
+    /// Ends its command now.
+    pub(crate) fn end_command(&mut self, ensemble: &mut Ensemble) {
+        let now = ensemble.now();
+        if let Job::Runs { ends } = &mut self.job {
+            *ends = now;
+            self.job_goes_on(now);
+            self.work(ensemble);
+        }
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&mut self, ensemble: &mut Ensemble, signal: i32) {
+        if !self.is_over() {
+            self.signals.push_back(signal);
+            self.work(ensemble);
+        }
+    }
+
+    /// Kills its host, and its command with it. The session lives on.
+    pub(crate) fn crash(&mut self, ensemble: &mut Ensemble) {
+        if !self.is_over() {
+            self.ends(ensemble, EXIT_DEAD);
+            if self.runs() {
+                self.job = Job::Reaped { killed: true };
+            }
+        }
+    }
+
+    fn clock(&self, now: u64) -> BootTime {
+        self.options.clock.boot_time(now)
+    }
+
+    /// Updates its command to the current time.
+    pub(crate) fn passes(&mut self, now: u64) {
+        self.job_goes_on(now);
+    }
+
+    fn job_goes_on(&mut self, now: u64) {
+        match self.job {
+            Job::Runs { ends } if ends <= now => self.job = Job::Dead { killed: false },
+            Job::Dying { gone } if gone <= now => self.job = Job::Dead { killed: true },
+            // The monitor kills the command of a frozen worker.
+            Job::Runs { .. } if self.frozen_until > now => {
+                let act = self.deadline.map(|deadline| deadline.act);
+                if act.is_some_and(|act| act <= self.clock(now)) {
+                    self.job = Job::Dying { gone: now + self.options.reaping };
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Runs the worker's loop until it would wait.
+    fn work(&mut self, ensemble: &mut Ensemble) {
+        let now = ensemble.now();
+        if self.frozen_until <= now {
+            for output in std::mem::take(&mut self.deferred) {
+                if let Some(client) = &mut self.client {
+                    client.take(ensemble, output);
+                }
+            }
+            while !self.is_over() && self.step(ensemble) {}
+        }
+        if !self.is_over() {
+            self.set_alarm(ensemble);
+        }
+    }
+
+    /// Carries out the next step of the worker's loop. Returns false if that is to wait.
+    fn step(&mut self, ensemble: &mut Ensemble) -> bool {
+        let now = self.clock(ensemble.now());
+        let Some(mut driver) = self.driver.take() else { return false };
+        let step = driver.next(|| now, || self.pending());
+        self.driver = Some(driver);
+        let Step::CarryOut(effect) = step else { return false };
+        if let (Some(answer), Some(driver)) = (self.carry_out(ensemble, effect), &mut self.driver) {
+            driver.answer(answer);
+        }
+        true
+    }
+
+    /// The next pending input, if any.
+    fn pending(&mut self) -> Option<Input> {
+        if let Some(signal) = self.signals.pop_front() {
+            return Some(Input::Signal(signal));
+        }
+        if let Some(news) = self.client.as_mut().and_then(|client| client.news()) {
+            return Some(self.heard(news));
+        }
+        let has_news = matches!(self.job, Job::Dead { .. }) && !self.told;
+        self.told |= has_news;
+        has_news.then_some(Input::Child)
+    }
+
+    fn heard(&mut self, news: ContenderEvent) -> Input {
+        match news {
+            ContenderEvent::Session(change) => {
+                if let SessionChange::Connected { id, .. } = change {
+                    self.session = id;
+                }
+                Input::Session(self.key, change)
+            }
+            ContenderEvent::Reply(number, reply) => {
+                let is_own = number == LEASE;
+                if let Reply::Changed(path, _) = &reply
+                    && !is_own
+                    && !path.as_str().contains(&self.id())
+                {
+                    self.counts.wakes += 1;
+                }
+                let asker = if is_own { Asker::Lease } else { Asker::Lock(LockIndex(number)) };
+                Input::Reply(self.key, asker, reply)
+            }
+        }
+    }
+
+    fn ids(&self, lock: usize) -> AttemptIds {
+        // The ids sort in another order than the zklocks arrive.
+        AttemptIds(u128::from(mix(self.number + 1)) << 64 | (lock as u128) << 48)
+    }
+
+    /// The part that the names of all its nodes share.
+    fn id(&self) -> String {
+        let number = mix(self.number + 1);
+        format!("_c_{:08x}-{:04x}-{:04x}-", number >> 32, number >> 16 & 0xffff, number & 0xffff)
+    }
+
+    fn set_alarm(&mut self, ensemble: &mut Ensemble) {
+        let now = ensemble.now();
+        let clock = self.options.clock;
+        let when = |moment: BootTime| {
+            let shown = u64::try_from(moment.since_start().as_nanos()).unwrap_or(u64::MAX);
+            clock.when(shown).max(now)
+        };
+        let job = match self.job {
+            Job::Runs { ends } => Some(ends),
+            Job::Dying { gone } => Some(gone),
+            _ => None,
+        };
+        let is_watched = self.frozen_until > now && matches!(self.job, Job::Runs { .. });
+        let act = self.deadline.filter(|_| is_watched).map(|deadline| when(deadline.act));
+        let wake = self.driver.as_ref().and_then(|driver| driver.run().wake_at(self.clock(now)));
+        let run = wake.map(|wake| when(wake).max(self.frozen_until));
+        let Some(wake) = [job, act, run].into_iter().flatten().min() else { return };
+        if wake < self.wakes_at || self.wakes_at <= now {
+            self.wakes_at = wake;
+            ensemble.wake_at(wake, self.number << 1 | 1);
+        }
+    }
+
+    #[allow(clippy::too_many_lines, reason = "one arm for each effect")]
+    fn carry_out(&mut self, ensemble: &mut Ensemble, effect: Effect) -> Option<Input> {
+        let now = ensemble.now();
+        match effect {
+            Effect::Connect { key, deadline } => {
+                if let Some(mut former) = self.client.take() {
+                    former.die(ensemble);
+                }
+                let nanos = |deadline: BootTime| u64::try_from(deadline.since_start().as_nanos()).unwrap();
+                let settings = Settings {
+                    zone: self.options.zone,
+                    servers: self.options.servers.clone(),
+                    timeout: self.options.timeout,
+                    deadline: deadline.map(nanos),
+                    clock: self.options.clock,
+                    acl: Acl::OPEN,
+                    seed: self.number,
+                };
+                self.key = key;
+                self.client = Some(Box::new(Client::open(ensemble, settings, self.number << 1)));
+            }
+            Effect::Introduce => {
+                let ids = (0..self.options.locks.len()).map(|lock| self.ids(lock)).collect();
+                let introduction = Introduction { record: self.record(), ids };
+                return Some(Input::Introduced(introduction));
+            }
+            Effect::FindAncestors => return Some(Input::Ancestors(vec![])),
+            Effect::Ask(asker, request) => self.ask(ensemble, asker, request),
+            Effect::Release(nodes) => {
+                self.counts.requests += nodes.len() as u64 + 1;
+                self.released = true;
+                if let Some(client) = &mut self.client {
+                    client.release(ensemble, nodes);
+                }
+            }
+            // Here the nodes aren't deleted but go with their session.
+            Effect::Clean(_) => return Some(Input::Cleaned(false)),
+            Effect::StartCommand { variables, latest, deadline } => {
+                let started = if latest.is_some_and(|latest| self.clock(now) >= latest) {
+                    Err((FAILURE, "too late".to_owned()))
+                } else {
+                    let token = variables.iter().find(|(name, _)| name == "ZKLOCK_FENCING_TOKEN");
+                    self.token = token.and_then(|(_, token)| token.parse().ok()).unwrap_or_default();
+                    self.job = Job::Runs { ends: now + self.options.lasts };
+                    self.deadline = deadline;
+                    Ok(())
+                };
+                return Some(Input::Started(started));
+            }
+            Effect::SetDeadline(deadline) => self.deadline = deadline,
+            Effect::Reap => {
+                let killed = matches!(self.job, Job::Dead { killed: true });
+                self.job = Job::Reaped { killed };
+                let exit = if killed { EXIT_DEAD } else { Exit::Code(0) };
+                return Some(Input::Reaped(Some(exit)));
+            }
+            Effect::LookAtChildren { all } => {
+                let dead = matches!(self.job, Job::Dead { .. });
+                let leader = dead.then_some(LeaderChange::Died { by: None });
+                return Some(Input::Children { leader, group: None, none_left: all && dead });
+            }
+            Effect::Kill { .. } => {
+                if let Job::Runs { ends } = self.job {
+                    self.job = Job::Dying { gone: ends.min(now + self.options.reaping) };
+                }
+                let next = match self.job {
+                    Job::Dying { gone } => Some(self.clock(gone)),
+                    _ => None,
+                };
+                let round = KillRound { gone: next.is_none(), next, stuck: false, left: vec![] };
+                return Some(Input::KillRound(round));
+            }
+            Effect::FlushOutput(_) => return Some(Input::OutputFlushed),
+            Effect::Finish(end) => {
+                let exit = match end {
+                    zklock_core::run::End::Exit(exit) | zklock_core::run::End::Leave(exit, _) => exit,
+                    zklock_core::run::End::Become(_) => Exit::Code(0),
+                };
+                self.ends(ensemble, exit);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn ask(&mut self, ensemble: &mut Ensemble, asker: Asker, request: Request) {
+        match &request {
+            Request::Confirm(_) => self.counts.confirmations += 1,
+            Request::List(_) | Request::CatchUpAndList(_) => {
+                self.counts.lists += 1;
+                self.counts.requests += 1;
+            }
+            _ => self.counts.requests += 1,
+        }
+        let number = if let Asker::Lock(LockIndex(lock)) = asker { lock } else { LEASE };
+        if let Some(client) = &mut self.client {
+            client.ask(ensemble, number, request);
+        }
+    }
+
+    fn ends(&mut self, ensemble: &mut Ensemble, exit: Exit) {
+        if let Some(mut client) = self.client.take() {
+            client.die(ensemble);
+        }
+        self.exit = Some(exit);
+        self.driver = None;
+    }
+
+    fn record(&self) -> Record {
+        Record {
+            version: 1,
+            host: format!("host{}", self.number),
+            pid: 1_000,
+            user: "ada".to_owned(),
+            program: "job".to_owned(),
+            label: None,
+            mode: self.options.mode.word().to_owned(),
+            slots: self.options.mode.slots(),
+            has_slot: false,
+            stopped: false,
+            held_after_ms: None,
+            process: None,
+            revoked_by: None,
+        }
+    }
+}
+
+/// The number of the lease's requests. Smaller numbers belong to the locks.
+const LEASE: usize = 1_000;

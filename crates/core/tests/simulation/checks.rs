@@ -1,0 +1,240 @@
+//! Checks at every step of a run and at its end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use zklock_core::exit::{CONFLICT, Exit, FAILURE, LOST};
+use zklock_core::queue::name::Mode;
+
+use super::fault::Target;
+use super::world::World;
+
+/// Every lock that is contended for.
+const LOCKS: [&str; 2] = ["/locks/a", "/locks/b"];
+
+#[derive(Debug, Default)]
+pub(crate) struct Checks {
+    pub(crate) violation: Option<String>,
+    /// The greatest fencing token of an exclusive holder, by lock.
+    tokens: BTreeMap<&'static str, i64>,
+}
+
+impl Checks {
+    pub(crate) fn violated(&mut self, what: impl FnOnce() -> String) {
+        self.violation.get_or_insert_with(what);
+    }
+}
+
+/// Whether two holders may hold the lock at the same time.
+fn are_compatible(one: Mode, other: Mode) -> bool {
+    matches!((one, other), (Mode::Shared, Mode::Shared))
+}
+
+impl World {
+    /// Checks that no command runs whose lock excludes this one. Called before a command starts or continues.
+    pub(crate) fn check_exclusion(&mut self, index: usize) {
+        if self.zklocks[index].node_deleted {
+            // zklock is about to learn of the deletion.
+            return;
+        }
+        let mode = self.zklocks[index].contender.mode;
+        for lock in self.zklocks[index].contender.locks.clone() {
+            let running: Vec<usize> = (0..self.zklocks.len())
+                .filter(|&other| other != index && self.zklocks[other].contender.locks.contains(&lock))
+                // Without `terminates` the command continues after the lock is lost, so exclusion isn't promised.
+                .filter(|&other| {
+                    self.zklocks[other].contender.terminates && !self.zklocks[other].node_deleted
+                })
+                // docs/safety.md names this limit: neither process of a zklock can act.
+                .filter(|&other| !self.zklocks[other].no_process_can_act() && !self.has_slept(other))
+                // A nested zklock runs inside the other's lock.
+                .filter(|&other| self.outer_of(index) != Some(other) && self.outer_of(other) != Some(index))
+                .filter(|&other| self.needs_the_lock(other))
+                .collect();
+            let too_many = match mode {
+                Mode::Slots(slots) => running.len() >= slots as usize,
+                _ => running.iter().any(|&other| !are_compatible(mode, self.zklocks[other].contender.mode)),
+            };
+            if too_many {
+                self.checks.violated(|| {
+                    format!("zklock {index} lets its command run while {running:?} run theirs under {lock}")
+                });
+            }
+        }
+    }
+
+    /// Checks a zklock whose host was suspended, once zklock has had a moment to stop a command whose lease ended
+    /// meanwhile.
+    pub(crate) fn check_resumed(&mut self, index: usize) {
+        let zklock = &self.zklocks[index];
+        if self.needs_the_lock(index)
+            && zklock.contender.terminates
+            && !zklock.no_process_can_act()
+            && !self.has_slept(index)
+        {
+            self.check_exclusion(index);
+        }
+    }
+
+    /// Checks the start of a command.
+    pub(crate) fn check_start(&mut self, index: usize, token: i64) {
+        self.check_exclusion(index);
+        self.check_once(index);
+        let zklock = &self.zklocks[index];
+        if zklock.contender.is_refused() {
+            self.checks.violated(|| format!("zklock {index} starts its command, and lacks a permission"));
+        }
+        if zklock.missing {
+            self.checks.violated(|| {
+                format!("zklock {index} starts its command, and its last list doesn't have its node")
+            });
+        }
+        // A signal that arrives while the command is being started is meant for the command.
+        if let Some(told) = self.zklocks[index].told_to_end.filter(|told| told + 10_000_000 < self.now) {
+            let late = Duration::from_nanos(self.now - told);
+            self.checks
+                .violated(|| format!("zklock {index} starts its command {late:?} after it was told to end"));
+        }
+        if self.zklocks[index].is_stopped() {
+            self.checks.violated(|| format!("zklock {index} starts its command while it is stopped"));
+        }
+        if self.zklocks[index].gone_by.is_some_and(|by| by < self.now) {
+            self.checks.violated(|| format!("zklock {index} starts its command, and was to end"));
+        }
+        let mode = self.zklocks[index].contender.mode;
+        let one = self.zklocks[index].contender.locks.len() == 1;
+        if mode == Mode::Exclusive && one && !self.zklocks[index].node_deleted {
+            let lock = self.zklocks[index].contender.locks[0];
+            let last = self.checks.tokens.entry(lock).or_insert(i64::MIN);
+            if token <= *last {
+                let last = *last;
+                self.checks.violated(|| format!("zklock {index} has the token {token} after {last}"));
+            } else {
+                *last = token;
+            }
+        }
+    }
+
+    /// Checks `--once-per`: the last success must be older than the period.
+    fn check_once(&mut self, index: usize) {
+        let Some(period) = self.zklocks[index].contender.once_per else { return };
+        let Some(last) = self.ensemble.modified_ms("/locks/.a.zklock-last") else { return };
+        let since = self.ensemble.wall_clock_ms() - last;
+        let since = Duration::from_millis(u64::try_from(since).unwrap_or_default());
+        if since < period && self.zklocks[index].contender.locks.len() == 1 {
+            self.checks.violated(|| {
+                format!("zklock {index} runs its command {since:?} after a success, once per {period:?}")
+            });
+        }
+    }
+
+    /// Checks the exit code of a zklock and what it left behind.
+    pub(crate) fn check_exit(&mut self, index: usize, exit: Exit) {
+        let zklock = &self.zklocks[index];
+        let conflict = Exit::Code(CONFLICT);
+        let own = [conflict, Exit::Code(FAILURE)];
+        let told = |exit| zklock.signals.iter().any(|&signal| exit == Exit::Signal(signal));
+        let natural = zklock
+            .command
+            .as_ref()
+            .and_then(|command| command.ended_by_itself.then(|| command.leader().exit));
+        let may_be = match (&zklock.command, natural) {
+            // If a process of zklock was hit at the end, the exit code may be the one that was reported before.
+            (Some(_), Some(natural)) => exit == natural || zklock.was_hit && exit == Exit::Code(LOST),
+            (Some(command), None) => {
+                exit == Exit::Code(LOST) || command.was_killed() && exit == command.leader().exit
+            }
+            // The worker was hit, or its host suspended, when the command might already have been started.
+            (None, _)
+                if (zklock.was_hit || zklock.was_suspended())
+                    && zklock.was_starting()
+                    && exit == Exit::Code(LOST) =>
+            {
+                true
+            }
+            (None, _) => own.contains(&exit) || told(exit),
+        };
+        if !may_be {
+            self.checks.violated(|| {
+                format!("zklock {index} exits with {exit:?}, and its command ended with {natural:?}")
+            });
+        }
+        self.check_refused(index, exit);
+        self.check_inner_exit(index, exit);
+        self.check_signal(index, exit);
+        self.check_released(index);
+        let zklock = &self.zklocks[index];
+        if zklock.command.as_ref().is_some_and(|command| !command.ended_by_itself && !self.none_left(index)) {
+            self.checks.violated(|| format!("zklock {index} is gone, and its command isn't"));
+        }
+    }
+
+    /// Checks that a zklock that has ended left no node behind, unless it couldn't reach the servers.
+    fn check_released(&mut self, index: usize) {
+        let zklock = &self.zklocks[index];
+        let contender = &zklock.contender;
+        let is_slow = contender.line > contender.session_timeout / 30;
+        // A leader reports a session as expired before the close is committed. If it is deposed in between, the node
+        // goes later.
+        let was_cut = self.scenario.faults.iter().any(|planned| {
+            planned.who == index && planned.fault.cuts_off() || planned.fault.target() == Target::Servers
+        });
+        let left = self.nodes_of(index);
+        let was_cut = was_cut || self.scenario.aim.is_some();
+        // A killed process can't close its session, and without the delete permission no other process can delete the
+        // node.
+        let goes_with_session = zklock.was_hit && !zklock.contender.may_delete();
+        let was_cut = was_cut || goes_with_session;
+        // The worker may still be running alone to delete the node.
+        if !left.is_empty() && !is_slow && !was_cut && !self.zklocks[index].works() {
+            self.checks.violated(|| format!("zklock {index} is gone, and its node isn't: {left:?}"));
+        }
+    }
+
+    /// Checks that a zklock that is told to end while it waits does so in time.
+    fn check_signal(&mut self, index: usize, exit: Exit) {
+        let zklock = &self.zklocks[index];
+        if let Some(by) = zklock.ends_by.filter(|&by| by < self.now)
+            && zklock.command.is_none()
+            && !zklock.was_hit
+        {
+            let late = Duration::from_nanos(self.now - by);
+            self.checks.violated(|| format!("zklock {index} was told to end while it waited, and exits with {exit:?} {late:?} too late"));
+        }
+    }
+
+    /// Checks the end of a run: every zklock has ended and no node is left.
+    pub(crate) fn check_the_end(&mut self) -> Result<(), String> {
+        if let Some(violation) = self.checks.violation.take() {
+            return Err(violation);
+        }
+        if let Some(index) = (0..self.zklocks.len()).find(|&index| !self.is_done(index)) {
+            let phase = self.zklocks[index].worker.phase();
+            return Err(format!("zklock {index} never ends: {phase:?}"));
+        }
+        // The sessions of killed processes may live on for a while.
+        let longest =
+            self.zklocks.iter().map(|zklock| zklock.contender.session_timeout).max().unwrap_or_default();
+        let end = self.now + 2 * longest + 41_000_000_000;
+        while self.now < end && !self.is_all_released() {
+            let soon = (self.now + 500_000_000).min(end);
+            while let Some(output) = self.ensemble.next(soon) {
+                self.now = self.ensemble.now();
+                self.comes_out(output);
+            }
+            self.now = soon;
+        }
+        for lock in LOCKS {
+            let left = self.ensemble.children(lock);
+            if !left.is_empty() {
+                return Err(format!("these nodes are left below {lock}: {left:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether no node is left below any lock.
+    pub(crate) fn is_all_released(&self) -> bool {
+        LOCKS.iter().all(|lock| self.ensemble.has_no_children(lock))
+    }
+}

@@ -1,0 +1,134 @@
+//! The command of a zklock: a few processes, some of which obey TERM, ignore it, linger or leave the process group.
+
+use zklock_core::exit::Exit;
+use zklock_core::signal::SIGKILL;
+
+/// How a command behaves.
+#[derive(Debug, Clone)]
+pub(crate) struct CommandBehaviour {
+    /// How long it runs if nothing stops it, in nanoseconds.
+    pub(crate) lasts: u64,
+    /// How it ends then.
+    pub(crate) exit: Exit,
+    /// How long it takes to end after TERM; `None` if it ignores TERM.
+    pub(crate) obeys: Option<u64>,
+    /// Its other processes, in or out of its process group.
+    pub(crate) others: Vec<Other>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Other {
+    pub(crate) lasts: u64,
+    pub(crate) obeys: Option<u64>,
+    pub(crate) in_group: bool,
+}
+
+/// One process of a command.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) in_group: bool,
+    pub(crate) obeys: Option<u64>,
+    /// When it ends, as far as is known now.
+    pub(crate) ends: u64,
+    pub(crate) exit: Exit,
+    pub(crate) dead: bool,
+    /// When it was stopped, if it is. A stopped process makes no progress.
+    pub(crate) stopped: Option<u64>,
+}
+
+/// A command that was started. Its first process is the leader.
+#[derive(Debug)]
+pub(crate) struct Command {
+    pub(crate) processes: Vec<Process>,
+    pub(crate) reaped: bool,
+    /// The leader ended by itself, so the remaining processes are left alone.
+    pub(crate) ended_by_itself: bool,
+    /// If KILL ends the leader, it may come from another process than zklock.
+    may_be_killed: bool,
+    /// The worker was told that the leader stopped.
+    pub(crate) stop_told: bool,
+}
+
+impl Command {
+    pub(crate) fn start(behaviour: &CommandBehaviour, now: u64) -> Self {
+        let leader = Process {
+            in_group: true,
+            obeys: behaviour.obeys,
+            ends: now + behaviour.lasts,
+            exit: behaviour.exit,
+            dead: false,
+            stopped: None,
+        };
+        let others = behaviour.others.iter().map(|other| Process {
+            in_group: other.in_group,
+            obeys: other.obeys,
+            ends: now + other.lasts,
+            exit: Exit::Code(0),
+            dead: false,
+            stopped: None,
+        });
+        let processes = std::iter::once(leader).chain(others).collect();
+        let may_be_killed = behaviour.exit == Exit::Signal(SIGKILL);
+        Self { processes, reaped: false, ended_by_itself: false, may_be_killed, stop_told: false }
+    }
+
+    /// A command that is itself a zklock and ends when that zklock does. Before it has begun, a signal ends it
+    /// immediately.
+    pub(crate) fn inner(now: u64) -> Self {
+        let lasts = u64::MAX / 4;
+        Self::start(&CommandBehaviour { lasts, exit: Exit::Code(0), obeys: Some(0), others: vec![] }, now)
+    }
+
+    /// Kills the leader from outside, unless it is dead.
+    pub(crate) fn kill_leader(&mut self, now: u64) {
+        if !self.leader().dead {
+            self.processes[0].stopped = None;
+            self.leader_ends(Exit::Signal(SIGKILL), now);
+        }
+    }
+
+    /// Another process than zklock killed the leader, so the remaining processes must end.
+    pub(crate) fn was_killed(&self) -> bool {
+        self.may_be_killed && self.leader().exit == Exit::Signal(SIGKILL)
+    }
+
+    /// Another process replaces the leader.
+    pub(crate) fn becomes(&mut self, other: Self) {
+        self.may_be_killed |= other.may_be_killed;
+        let mut started = other.processes;
+        self.processes[0] = started.remove(0);
+        self.processes.extend(started);
+    }
+
+    /// The leader ends now.
+    pub(crate) fn leader_ends(&mut self, exit: Exit, now: u64) {
+        let leader = &mut self.processes[0];
+        (leader.ends, leader.exit) = (now, exit);
+        self.may_be_killed |= exit == Exit::Signal(SIGKILL);
+    }
+
+    pub(crate) fn leader(&self) -> &Process {
+        &self.processes[0]
+    }
+
+    /// Whether any of its processes runs.
+    pub(crate) fn runs(&self) -> bool {
+        self.processes.iter().any(|process| !process.dead && process.stopped.is_none())
+    }
+
+    /// Whether a process that the lock has to protect runs. A stopped process does nothing.
+    pub(crate) fn needs_the_lock(&self) -> bool {
+        !self.ended_by_itself && self.runs()
+    }
+
+    /// Whether no process is left, except perhaps a dead leader.
+    pub(crate) fn none_left(&self) -> bool {
+        self.processes.iter().all(|process| process.dead)
+    }
+
+    /// When the next of its processes ends.
+    pub(crate) fn next_end(&self) -> Option<u64> {
+        let running = self.processes.iter().filter(|process| !process.dead && process.stopped.is_none());
+        running.map(|process| process.ends).min()
+    }
+}

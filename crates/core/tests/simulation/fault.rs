@@ -1,0 +1,244 @@
+//! Every fault by name: those of `scripts/chaos`, of `scripts/chaos --escape` and of `scripts/simulate`.
+//!
+//! A new fault is a variant and its row here, and an arm where each of the programs injects it: the real one in
+//! `process_fault.rs` (processes, also for `--escape`), `tests/chaos/target.rs` (lock nodes) or
+//! `tests/chaos/injection.rs` (servers and links), the simulated one in `host/faults.rs` beside this file.
+
+use clap::ValueEnum;
+use std::fmt;
+use std::ops::Range;
+
+/// A fault. `scripts/chaos --fault list` prints the names and the first lines of these comments.
+///
+/// The target is chosen at injection: servers by their role, contenders by their state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Fault {
+    /// STOP the leader, and CONT
+    FreezeLeader,
+    /// STOP a follower, and CONT
+    FreezeFollower,
+    /// STOP all followers, and CONT
+    FreezeFollowers,
+    /// STOP all servers, and CONT
+    FreezeAll,
+    /// STOP any server, and CONT
+    FreezeServer,
+    /// kill -9 of the leader, and start it again
+    KillLeader,
+    /// kill -9 of a follower, and start it again
+    KillFollower,
+    /// kill -9 of any server, and start it again
+    KillServer,
+    /// Nothing passes between the leader and the others
+    ///
+    /// They depose it when they notice, and it steps down when it notices.
+    IsolateLeader,
+    /// The same, and the others notice immediately
+    ///
+    /// The old leader acts as leader long after another is elected. The holder's host is confined to it.
+    DeposeLeader,
+    /// Nothing passes between a follower and the others
+    IsolateFollower,
+    /// Nothing passes between any server and the others
+    IsolateServer,
+    /// The others receive nothing from the leader; it receives theirs
+    MuteLeader,
+    /// The others receive nothing from a follower; it receives theirs
+    MuteFollower,
+    /// The leader receives nothing from the others; they receive its messages
+    DeafenLeader,
+    /// A follower receives nothing from the others; they receive its messages
+    DeafenFollower,
+    /// A server applies commits late
+    LagServer,
+    /// The answer to a connect request is late, and its server isolated
+    ///
+    /// It is isolated except for a moment in which the client acquires the lock: the leader receives nothing of that
+    /// session after its beginning.
+    LateConnect,
+    /// The holder's follower is isolated, except for a moment in which it confirms a write
+    PulseFollower,
+    /// The connections to the servers are closed
+    CutClients,
+    /// Nothing reaches the servers
+    BlackholeToServers,
+    /// Nothing reaches zklock
+    BlackholeToClients,
+    /// Nothing reaches the servers or comes back; with --escape until the lease has ended
+    Blackhole,
+    /// The same, with one server
+    BlackholeOneServer,
+    /// The connection to the servers is slow for a while
+    Delay,
+    /// The connection has a constant delay, and no other fault
+    SlowConnection,
+    /// The next request of a kind is lost, and the connection with it
+    LoseRequest,
+    /// The next request of a kind is carried out, and the connection is cut instead of the answer
+    LoseAnswer,
+    /// The host is suspended
+    SuspendHost,
+    /// kill -9 of zklock's monitor
+    KillMonitor,
+    /// kill -9 of zklock's worker
+    KillWorker,
+    /// The worker's loop fails: it can't poll any more
+    FailWorker,
+    /// kill -9 of monitor, worker and command at once, as a crash of the host would
+    KillHost,
+    /// kill -9 of monitor and worker at once: only the command's process group must end
+    KillBoth,
+    /// kill -9 of all that pgrep finds by zklock's name or lock path
+    KillFound,
+    /// kill -9 of the monitor and the command's first process at once: what pgrep -f finds by the command's name
+    KillCommand,
+    /// kill -9 of the command's first process
+    KillFirstProcess,
+    /// STOP the monitor, and CONT; with --escape when the next holder runs
+    StopMonitor,
+    /// STOP the worker, and CONT; with --escape when the next holder runs
+    StopWorker,
+    /// STOP the worker; as soon as it is resumed, STOP the monitor
+    StopWorkerThenMonitor,
+    /// Ctrl-Z
+    Suspend,
+    /// CONT to zklock
+    Continue,
+    /// TERM to zklock
+    Terminate,
+    /// INT to zklock
+    Interrupt,
+    /// HUP to zklock
+    HangUp,
+    /// USR1 to zklock
+    UserSignal,
+    /// An administrator revokes the lock
+    Revoke,
+    /// An administrator deletes the lock node
+    ///
+    /// The next holder starts at once, so signs of life may come until the first zklock ends.
+    DeleteNode,
+    /// The machine that runs the test hung for a moment (not injected)
+    Standstill,
+}
+
+/// What a fault hits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Servers, or the links between them.
+    Servers,
+    /// The links between a host and the servers.
+    Links,
+    Host,
+    /// The processes of one zklock.
+    Processes,
+    /// The lock node of one zklock.
+    Node,
+}
+
+/// Who injects a fault. A weight of 0 means: not drawn there.
+pub(crate) struct Row {
+    pub(crate) target: Target,
+    /// Its weight in `scripts/chaos`, and how long it lasts there, in milliseconds.
+    pub(crate) chaos: usize,
+    pub(crate) millis: Range<u64>,
+    /// Whether `scripts/chaos --escape` tries it.
+    pub(crate) escapes: bool,
+    /// Its weight in `scripts/simulate`.
+    pub(crate) simulated: usize,
+}
+
+#[allow(clippy::enum_glob_use, reason = "a table of faults")]
+use Fault::*;
+#[allow(clippy::enum_glob_use, reason = "a table of faults")]
+use Target::*;
+
+impl Fault {
+    #[allow(clippy::match_same_arms, reason = "a table: each fault has its row")]
+    pub(crate) fn row(self) -> Row {
+        match self {
+            FreezeLeader => of(Servers).chaos(5, 200..5000),
+            FreezeFollower => of(Servers).chaos(4, 200..5000),
+            FreezeFollowers => of(Servers).chaos(3, 200..3000),
+            FreezeAll => of(Servers).chaos(3, 100..4000),
+            FreezeServer => of(Servers).simulated(10),
+            KillLeader => of(Servers).chaos(4, 200..3000),
+            KillFollower => of(Servers).chaos(3, 200..3000),
+            KillServer => of(Servers).simulated(10),
+            IsolateLeader => of(Servers).chaos(4, 500..6000),
+            DeposeLeader => of(Servers).chaos(4, 5000..8500),
+            IsolateFollower => of(Servers).chaos(4, 500..6000),
+            IsolateServer => of(Servers).simulated(19),
+            MuteLeader => of(Servers).chaos(3, 500..5000),
+            MuteFollower => of(Servers).chaos(2, 500..5000),
+            DeafenLeader => of(Servers).chaos(3, 500..5000),
+            DeafenFollower => of(Servers).chaos(2, 500..5000),
+            LagServer => of(Servers).simulated(9),
+            LateConnect => of(Servers).chaos(2, 13_000..13_000),
+            PulseFollower => of(Servers).chaos(4, 4000..6000),
+            CutClients => of(Links).chaos(9, 0..0).simulated(12),
+            BlackholeToServers => of(Links).chaos(8, 100..6000).simulated(8),
+            BlackholeToClients => of(Links).chaos(8, 100..6000).simulated(7),
+            Blackhole => of(Links).chaos(10, 100..6000).simulated(15).escapes(),
+            BlackholeOneServer => of(Links).chaos(6, 100..6000),
+            Delay => of(Links).chaos(7, 1000..5000),
+            SlowConnection => of(Links).chaos(4, 12_000..12_000),
+            LoseRequest => of(Links).chaos(6, 1500..6000),
+            LoseAnswer => of(Links).chaos(10, 1500..6000),
+            SuspendHost => of(Host).simulated(18),
+            KillMonitor => of(Processes).chaos(9, 0..0).simulated(6).escapes(),
+            KillWorker => of(Processes).chaos(9, 0..0).simulated(6).escapes(),
+            FailWorker => of(Processes).chaos(6, 0..0).escapes(),
+            KillHost => of(Processes).chaos(5, 0..0),
+            KillBoth => of(Processes).chaos(6, 0..0).escapes(),
+            KillFound => of(Processes).chaos(6, 0..0).escapes(),
+            KillCommand => of(Processes).escapes(),
+            KillFirstProcess => of(Processes).simulated(12),
+            StopMonitor => of(Processes).chaos(6, 50..7000).simulated(6).escapes(),
+            StopWorker => of(Processes).chaos(14, 50..7000).simulated(12).escapes(),
+            StopWorkerThenMonitor => of(Processes).chaos(8, 50..1500),
+            Suspend => of(Processes).chaos(8, 50..4000).simulated(5),
+            Continue | Interrupt | HangUp | UserSignal => of(Processes).simulated(5),
+            Terminate => of(Processes).chaos(8, 0..0).simulated(5),
+            Revoke => of(Node).chaos(6, 0..0).simulated(12),
+            DeleteNode => of(Node).chaos(5, 0..0).simulated(6).escapes(),
+            Standstill => of(Host),
+        }
+    }
+
+    pub(crate) fn target(self) -> Target {
+        self.row().target
+    }
+
+    /// The faults of a program, each with its weight.
+    pub(crate) fn weighted(weight: impl Fn(Row) -> usize) -> Vec<(usize, Self)> {
+        let all = Self::value_variants().iter().map(|&fault| (weight(fault.row()), fault));
+        all.filter(|&(weight, _)| weight > 0).collect()
+    }
+}
+
+fn of(target: Target) -> Row {
+    Row { target, chaos: 0, millis: 0..0, escapes: false, simulated: 0 }
+}
+
+impl Row {
+    fn chaos(self, weight: usize, millis: Range<u64>) -> Self {
+        Self { chaos: weight, millis, ..self }
+    }
+
+    fn escapes(self) -> Self {
+        Self { escapes: true, ..self }
+    }
+
+    fn simulated(self, weight: usize) -> Self {
+        Self { simulated: weight, ..self }
+    }
+}
+
+impl fmt::Display for Fault {
+    /// The name on the command line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.to_possible_value();
+        f.pad(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}

@@ -1,0 +1,206 @@
+//! The command of a zklock: starting, signalling, stopping, killing and reaping it.
+
+use std::time::Duration;
+
+use zklock_core::exit::{Exit, FAILURE};
+use zklock_core::pair::{Deadline, Stage};
+use zklock_core::planted::{Mistake, planted};
+use zklock_core::run::{Effect, Foreground, Input, KillRound, LeaderChange, Stop};
+use zklock_core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
+use zklock_core::time::BootTime;
+
+use super::{KILL_TAKES, START_TAKES};
+use crate::command::{Command, Process};
+use crate::world::{Event, World};
+
+impl World {
+    pub(super) fn start_command(
+        &mut self,
+        index: usize,
+        variables: Vec<(String, String)>,
+        latest: Option<BootTime>,
+        deadline: Option<Deadline>,
+    ) {
+        if !self.zklocks[index].worker.starting {
+            self.zklocks[index].worker.starting = true;
+            self.zklocks[index].page.stage = Some(Stage::Running);
+            self.set_deadline(index, deadline);
+            let takes = self.rng.u64(200_000..START_TAKES);
+            let worker = &mut self.zklocks[index].worker;
+            worker.busy_until = self.now + takes;
+            worker.unfinished = Some(Effect::StartCommand { variables, latest, deadline });
+            return;
+        }
+        let zklock = &mut self.zklocks[index];
+        if latest.is_some_and(|latest| zklock.clock(self.now) >= latest) {
+            return self.answer_worker(index, Input::Started(Err((FAILURE, "too late".to_owned()))));
+        }
+        let token = variables.iter().find(|(name, _)| name == "ZKLOCK_FENCING_TOKEN");
+        let token = token.and_then(|(_, token)| token.parse().ok()).unwrap_or_default();
+        self.check_start(index, token);
+        let contender = &self.zklocks[index].contender;
+        let command = match contender.inner {
+            None => Command::start(&contender.command, self.now),
+            Some(_) => Command::inner(self.now),
+        };
+        self.trace.print(self.now, || format!("zklock {index} starts its command, token {token}"));
+        self.zklocks[index].command = Some(command);
+        self.zklocks[index].variables = variables;
+        self.expect_inner(index);
+        self.expect_command(index);
+        self.answer_worker(index, Input::Started(Ok(())));
+    }
+
+    pub(super) fn expect_command(&mut self, index: usize) {
+        if let Some(end) = self.zklocks[index].command.as_ref().and_then(Command::next_end) {
+            self.at(end, Event::Command(index));
+        }
+    }
+
+    /// Ends the processes of the command whose time has come.
+    pub(crate) fn command_moves(&mut self, index: usize) {
+        let now = self.now;
+        if self.zklocks[index].command.is_none() {
+            return;
+        }
+        let mut changed = false;
+        let outer = self.outer_of(index).and_then(|outer| self.zklocks[outer].gone_by);
+        let gone_by = [self.zklocks[index].gone_by, outer].into_iter().flatten().min();
+        let mut leader_died = false;
+        let command = self.zklocks[index].command.as_mut().unwrap();
+        for (number, process) in command.processes.iter_mut().enumerate() {
+            if !process.dead && process.stopped.is_none() && process.ends <= now {
+                if gone_by.is_some_and(|by| by < now) && !command.ended_by_itself {
+                    self.checks
+                        .violated(|| format!("the command of zklock {index} runs on, and should be gone"));
+                }
+                process.dead = true;
+                changed = true;
+                leader_died |= number == 0;
+                if number == 0 {
+                    self.trace
+                        .print(now, || format!("the command of zklock {index} ends: {:?}", process.exit));
+                }
+            }
+        }
+        if leader_died {
+            self.leader_died(index);
+        }
+        if changed {
+            self.tell_worker(index, Input::Child);
+        }
+        self.expect_command(index);
+    }
+
+    pub(super) fn reap_command(&mut self, index: usize) {
+        let worker_forces = self.zklocks[index].worker.kill_began;
+        let command = self.zklocks[index].command.as_mut().unwrap();
+        command.reaped = true;
+        command.ended_by_itself = !worker_forces && !command.was_killed();
+        let exit = command.leader().exit;
+        if worker_forces {
+            self.check_inner_stopped(index);
+        }
+        self.answer_worker(index, Input::Reaped(Some(exit)));
+    }
+
+    pub(super) fn signal_command(&mut self, index: usize, signal: i32, all: bool) {
+        let now = self.now;
+        if signal == SIGCONT && self.zklocks[index].contender.terminates && !self.zklocks[index].node_deleted
+        {
+            self.check_exclusion(index);
+        }
+        let is_inner = self.signal_inner(index, signal, all);
+        let Some(command) = &mut self.zklocks[index].command else { return };
+        let mut leader_stopped = false;
+        for (number, process) in command.processes.iter_mut().enumerate() {
+            if process.dead
+                || number == 0 && is_inner
+                || (!all || planted(Mistake::GroupOnly)) && !process.in_group
+            {
+                continue;
+            }
+            match signal {
+                SIGTSTP | SIGSTOP => {
+                    process.stopped.get_or_insert(now);
+                    leader_stopped |= number == 0;
+                }
+                SIGCONT => {
+                    if let Some(since) = process.stopped.take() {
+                        process.ends = process.ends.saturating_add(now - since);
+                    }
+                }
+                SIGKILL => {}
+                signal => {
+                    let ends = process.obeys.filter(|_| signal != SIGUSR1);
+                    if let Some(ends) = ends.map(|after| now + after).filter(|ends| *ends < process.ends) {
+                        process.ends = ends;
+                        process.exit = Exit::Signal(signal);
+                    }
+                }
+            }
+        }
+        if leader_stopped && !command.stop_told {
+            command.stop_told = true;
+            self.zklocks[index].worker.inbox.push_back(Input::Child);
+        }
+        self.expect_command(index);
+    }
+
+    pub(super) fn look_at_children(&mut self, index: usize, all: bool) {
+        let Some(command) = &mut self.zklocks[index].command else { return };
+        let stopped = std::mem::take(&mut command.stop_told) && command.leader().stopped.is_some();
+        let leader = if command.leader().dead {
+            let by = match command.leader().exit {
+                Exit::Signal(signal) => Some(signal),
+                Exit::Code(_) => None,
+            };
+            Some(LeaderChange::Died { by })
+        } else if stopped {
+            let (signal, terminal) = (SIGTSTP, Foreground::Job);
+            Some(LeaderChange::Stopped(Stop { signal, terminal, orphaned: false }))
+        } else {
+            None
+        };
+        let counts = |process: &Process| process.in_group || !planted(Mistake::GroupOnly);
+        let none_left = command.processes.iter().filter(|one| counts(one)).all(|one| one.dead);
+        let none_left = all && none_left && self.inner_is_gone(index);
+        self.answer_worker(index, Input::Children { leader, group: None, none_left });
+    }
+
+    pub(super) fn kill_round(&mut self, index: usize, latest: BootTime) {
+        self.zklocks[index].worker.kill_began = true;
+        self.kill_command(index);
+        let latest = self.zklocks[index].virtual_time(latest, self.now);
+        self.kill_inner(index, Some(latest));
+        let zklock = &self.zklocks[index];
+        let gone = zklock.command.as_ref().is_none_or(|command| {
+            let counts = |process: &Process| process.in_group || !planted(Mistake::GroupOnly);
+            command.processes.iter().filter(|process| counts(process)).all(|process| process.dead)
+        });
+        let gone = gone && self.inner_is_gone(index);
+        let next = (!gone).then(|| zklock.clock(self.now) + Duration::from_millis(5));
+        self.answer_worker(index, Input::KillRound(KillRound { gone, next, stuck: false, left: vec![] }));
+    }
+
+    /// Whether no process of the command is left, except perhaps a dead leader.
+    pub(crate) fn none_left(&self, index: usize) -> bool {
+        self.zklocks[index].command.as_ref().is_none_or(Command::none_left) && self.inner_is_gone(index)
+    }
+
+    pub(super) fn kill_command(&mut self, index: usize) {
+        let now = self.now;
+        let Some(command) = &mut self.zklocks[index].command else { return };
+        for process in &mut command.processes {
+            if planted(Mistake::GroupOnly) && !process.in_group {
+                continue;
+            }
+            if !process.dead && (process.stopped.is_some() || process.ends > now + KILL_TAKES) {
+                process.stopped = None;
+                process.ends = now + self.rng.u64(0..KILL_TAKES);
+                process.exit = Exit::Signal(SIGKILL);
+            }
+        }
+        self.expect_command(index);
+    }
+}

@@ -1,0 +1,324 @@
+//! One zklock: its worker and monitor with the shipped state machines, its command and its host.
+//!
+//! | module | topic |
+//! |---|---|
+//! | `worker`, `monitor` | the two processes: what drives them, and the effects of their state machines |
+//! | `job` | the command: starting, signalling, stopping, killing, reaping |
+//! | `inner` | a command that is itself a zklock |
+//! | `look_up` | a session that checks the locks of outer zklocks |
+//! | `cleaning` | sessions that delete the nodes left by another session |
+//! | `faults`, `sleep` | faults; suspending and waking the host |
+
+mod cleaning;
+mod faults;
+mod inner;
+mod job;
+mod look_up;
+mod monitor;
+mod sleep;
+mod worker;
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use zklock_core::environment::HeldLock;
+use zklock_core::exit::Exit;
+use zklock_core::leftover_nodes::LeftoverNodes;
+use zklock_core::monitor::{MonitorDriver, WorkerState};
+use zklock_core::pair::{Deadline, Report, Stage};
+use zklock_core::path::LockPath;
+use zklock_core::protocol::Reply;
+use zklock_core::queue::name::Family;
+use zklock_core::run::{Driver, Effect, Input, PhaseName, Plan};
+use zklock_core::time::BootTime;
+
+use self::look_up::Asking;
+use self::sleep::Sleep;
+use super::command::Command;
+use super::scenario::Contender;
+use super::sessions::ClientId;
+use super::world::World;
+
+/// How long KILL takes at most, and how long starting a command takes at most.
+const KILL_TAKES: u64 = 20_000_000;
+const START_TAKES: u64 = 3_000_000;
+
+#[derive(Debug)]
+pub(crate) struct Zklock {
+    pub(crate) contender: Contender,
+    pub(crate) worker: Worker,
+    pub(crate) monitor: Watcher,
+    page: Page,
+    pub(crate) command: Option<Command>,
+    /// The signals sent to it.
+    pub(crate) signals: Vec<i32>,
+    /// Its worker or monitor was killed or frozen.
+    pub(crate) was_hit: bool,
+    /// Its node was deleted by hand, so the lock passes on immediately.
+    pub(crate) node_deleted: bool,
+    /// When all processes of its command must be gone.
+    pub(crate) gone_by: Option<u64>,
+    /// When it must have ended after it was told to end while waiting.
+    pub(crate) ends_by: Option<u64>,
+    /// When it was told to end.
+    pub(crate) told_to_end: Option<u64>,
+    /// Its node is missing from its last list of a queue.
+    pub(crate) missing: bool,
+    /// The names of its nodes.
+    pub(crate) own: Vec<String>,
+    /// When its last fault ended or its current fault ends.
+    pub(crate) troubled: u64,
+    /// When it first could run, and how long it may take until it is told so.
+    pub(crate) entitled: Option<(u64, u64)>,
+    /// Its session, when the children of its locks last changed, and whether every lock was its own then.
+    pub(crate) last_look: Option<(i64, Vec<Option<i64>>, bool)>,
+    /// It has reported that an ACL denies it something.
+    pub(crate) reported_refusal: bool,
+    /// Another process is about to start it.
+    pub(crate) is_expected: bool,
+    /// It replaced itself with its command.
+    pub(crate) has_become: bool,
+    /// The environment variables that its command was given.
+    pub(crate) variables: Vec<(String, String)>,
+    /// When the time for an inner zklock's worker to release its locks is over.
+    patience: Option<u64>,
+    sleep: Sleep,
+    exit: Option<Exit>,
+    begun: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Worker {
+    driver: Option<Driver>,
+    alive: bool,
+    pub(crate) frozen: bool,
+    inbox: VecDeque<Input>,
+    /// An effect that takes time.
+    unfinished: Option<Effect>,
+    /// When it is no longer busy.
+    busy_until: u64,
+    starting: bool,
+    client: Option<ClientId>,
+    wake: u64,
+    continued: u64,
+    cleaner: Option<Cleaner>,
+    asking: Option<Asking>,
+    /// It only cleans up, and its monitor is gone.
+    alone: bool,
+    kill_began: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Watcher {
+    driver: MonitorDriver,
+    alive: bool,
+    pub(crate) frozen: bool,
+    /// It was stopped along with its command, or while waiting.
+    stopped: bool,
+    signals: VecDeque<i32>,
+    reports: VecDeque<Report>,
+    wake: u64,
+    ending: bool,
+    cleaner: Option<Cleaner>,
+}
+
+#[derive(Debug, Default)]
+struct Page {
+    stage: Option<Stage>,
+    deadline: Option<Deadline>,
+    taken: u64,
+    pending_create: Option<String>,
+}
+
+/// A session for deleting what another session left.
+#[derive(Debug)]
+struct Cleaner {
+    client: ClientId,
+    leftover: LeftoverNodes,
+    answers: Vec<Reply>,
+    expected: usize,
+    deleting: bool,
+}
+
+impl Worker {
+    /// The phase of its run, once it has begun.
+    pub(crate) fn phase(&self) -> Option<PhaseName> {
+        self.driver.as_ref().map(|driver| driver.run().phase())
+    }
+
+    fn woken(&mut self) {
+        if let Some(driver) = &mut self.driver {
+            driver.woken();
+        }
+    }
+}
+
+impl Zklock {
+    pub(crate) fn new(contender: Contender) -> Self {
+        let driver = MonitorDriver::new(Duration::from_nanos(contender.session_timeout));
+        Self {
+            contender,
+            worker: Worker::default(),
+            monitor: Watcher {
+                driver,
+                alive: false,
+                frozen: false,
+                stopped: false,
+                signals: VecDeque::new(),
+                reports: VecDeque::new(),
+                wake: 0,
+                ending: false,
+                cleaner: None,
+            },
+            page: Page::default(),
+            command: None,
+            signals: vec![],
+            was_hit: false,
+            node_deleted: false,
+            gone_by: None,
+            ends_by: None,
+            told_to_end: None,
+            missing: false,
+            own: vec![],
+            troubled: 0,
+            entitled: None,
+            last_look: None,
+            reported_refusal: false,
+            is_expected: false,
+            has_become: false,
+            variables: vec![],
+            patience: None,
+            sleep: Sleep::default(),
+            exit: None,
+            begun: false,
+        }
+    }
+
+    /// The time on its host's clock.
+    pub(crate) fn clock(&self, now: u64) -> BootTime {
+        self.contender.clock.boot_time(now)
+    }
+
+    /// The simulated time at which its clock shows `moment`, at the clock's current rate.
+    fn virtual_time(&self, moment: BootTime, now: u64) -> u64 {
+        let left = self.clock(now).until(moment);
+        now + u64::try_from(left.as_nanos()).unwrap_or(u64::MAX / 4).min(u64::MAX / 4)
+    }
+
+    /// When a timer for that moment fires.
+    fn time_of(&self, moment: BootTime, now: u64) -> u64 {
+        let nanos = self.virtual_time(moment, now) - now;
+        // Timers may be late but are never early.
+        now + nanos + nanos / 500 + 100_000
+    }
+
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.begun && !self.monitor.alive && !self.worker.alive
+    }
+
+    /// Whether its worker was hit while its monitor is stopped, frozen or dead.
+    pub(crate) fn no_process_can_act(&self) -> bool {
+        self.was_hit && (self.monitor.stopped || self.monitor.frozen || !self.monitor.alive)
+    }
+
+    /// Whether it was stopped, as by Ctrl-Z, and not continued since.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.monitor.stopped
+    }
+
+    /// Whether it is giving up or releasing its locks.
+    pub(crate) fn is_leaving(&self) -> bool {
+        matches!(self.worker.phase(), Some(PhaseName::Releasing | PhaseName::Recording | PhaseName::Done))
+    }
+
+    pub(crate) fn main_session(&self) -> Option<ClientId> {
+        self.worker.client
+    }
+
+    /// Whether its worker is alive.
+    pub(crate) fn works(&self) -> bool {
+        self.worker.alive
+    }
+
+    /// Whether the command may have been started, as far as the monitor can know.
+    pub(crate) fn was_starting(&self) -> bool {
+        self.worker.starting
+    }
+
+    fn worker_was_killed(&self) -> bool {
+        self.worker.frozen
+    }
+
+    fn worker_state(&self) -> WorkerState {
+        WorkerState {
+            stage: self.page.stage.unwrap_or(Stage::Waiting),
+            deadline: self.page.deadline.map(|deadline| deadline.act),
+            taken: self.page.taken,
+        }
+    }
+
+    fn plan(&self, now: u64, outer: Vec<HeldLock>) -> Plan {
+        let contender = &self.contender;
+        let path = |path: &&str| LockPath::parse(OsStr::new(path)).unwrap();
+        let locks: Vec<LockPath> = contender.locks.iter().map(path).collect();
+        let began = self.clock(now);
+        Plan {
+            first: locks[0].clone(),
+            locks,
+            mode: contender.mode,
+            family: Family::Curator,
+            hosts: "zk:2181".to_owned(),
+            chroot: String::new(),
+            has_credentials: false,
+            began,
+            give_up_at: contender.wait.map(|wait| began + wait),
+            connect_timeout: Duration::from_secs(10),
+            connect_option: "--connect-timeout",
+            nonblock: contender.nonblock,
+            conflict_exit_code: 124,
+            once_per: contender.once_per.filter(|_| contender.locks.len() == 1),
+            terminates: contender.terminates,
+            session_timeout: Duration::from_nanos(contender.session_timeout),
+            signal: 15,
+            kill_after: contender.kill_after,
+            is_not_awaited: false,
+            command: "job".to_owned(),
+            shows_line: false,
+            progress: Some(Duration::from_secs(2)),
+            outer,
+        }
+    }
+}
+
+impl World {
+    pub(crate) fn start(&mut self, index: usize) {
+        let now = self.now;
+        if !self.begins(index) {
+            return;
+        }
+        self.trace.print(now, || format!("zklock {index} begins"));
+        let held = self.held_around(index);
+        let zklock = &mut self.zklocks[index];
+        zklock.contender.starts = now;
+        zklock.begun = true;
+        (zklock.worker.alive, zklock.monitor.alive) = (true, true);
+        zklock.worker.driver = Some(Driver::begin(zklock.plan(now, held), zklock.clock(now)));
+        self.work(index);
+        self.watch(index);
+    }
+
+    pub(crate) fn nodes_of(&self, index: usize) -> Vec<String> {
+        let zklock = &self.zklocks[index];
+        let session = zklock.worker.client.map(|client| self.sessions[client].session);
+        let of = |lock: &&str| -> Vec<String> {
+            self.ensemble.children(lock).into_iter().map(|name| format!("{lock}/{name}")).collect()
+        };
+        let all = zklock.contender.locks.iter().flat_map(of);
+        all.filter(|path| self.ensemble.owner(path) == session).collect()
+    }
+}

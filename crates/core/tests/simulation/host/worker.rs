@@ -1,0 +1,282 @@
+//! The worker: its loop, and the effects of its state machine.
+
+use zklock_core::loss::Loss;
+use zklock_core::message::Message;
+use zklock_core::pair::{Deadline, Report, Stage};
+use zklock_core::planted::{Mistake, planted};
+use zklock_core::queue::contender::{AttemptIds, ContentionError};
+use zklock_core::queue::record::{Process, Record};
+use zklock_core::run::{Effect, End, Input, Introduction, Step};
+use zklock_core::signal::{SIGCONT, SIGTSTP};
+use zklock_core::time::BootTime;
+
+use super::inner::pid;
+use super::{Worker, Zklock};
+use crate::sessions::ClientId;
+use crate::world::{Event, SessionOwner, World};
+
+impl World {
+    pub(crate) fn tell_worker(&mut self, index: usize, input: Input) {
+        let worker = &mut self.zklocks[index].worker;
+        if worker.alive {
+            worker.inbox.push_back(input);
+            self.work(index);
+        }
+    }
+
+    pub(crate) fn wake_worker(&mut self, index: usize, which: u64) {
+        let worker = &mut self.zklocks[index].worker;
+        if worker.wake == which {
+            worker.woken();
+            self.work(index);
+        }
+    }
+
+    /// Runs the worker's loop until it would wait.
+    pub(super) fn work(&mut self, index: usize) {
+        loop {
+            let is_asleep = self.zklocks[index].is_asleep();
+            let worker = &mut self.zklocks[index].worker;
+            if is_asleep || !worker.alive || worker.frozen || worker.alone || worker.driver.is_none() {
+                return;
+            }
+            if worker.busy_until > self.now {
+                let until = worker.busy_until;
+                return self.wake_worker_at(index, until);
+            }
+            let step = match worker.unfinished.take() {
+                Some(effect) => Step::CarryOut(effect),
+                None => self.next_step(index),
+            };
+            match step {
+                Step::CarryOut(effect) => self.carry_out(index, effect),
+                Step::Wait(None) => return,
+                Step::Wait(Some(wake)) => {
+                    let at = self.zklocks[index].time_of(wake, self.now);
+                    return self.wake_worker_at(index, at);
+                }
+            }
+        }
+    }
+
+    fn next_step(&mut self, index: usize) -> Step {
+        let now = self.zklocks[index].clock(self.now);
+        let Zklock { worker, page, .. } = &mut self.zklocks[index];
+        let Worker { driver: Some(driver), inbox, continued, .. } = worker else { return Step::Wait(None) };
+        driver.next(
+            || now,
+            || {
+                let input = inbox.pop_front();
+                if let Some(Input::Signal(signal)) = input {
+                    *continued += u64::from(signal == SIGCONT);
+                    page.taken += 1;
+                }
+                input
+            },
+        )
+    }
+
+    pub(super) fn wake_worker_at(&mut self, index: usize, at: u64) {
+        let worker = &mut self.zklocks[index].worker;
+        worker.wake += 1;
+        let which = worker.wake;
+        self.at(at, Event::WakeWorker(index, which));
+    }
+
+    pub(super) fn answer_worker(&mut self, index: usize, input: Input) {
+        if let Some(driver) = &mut self.zklocks[index].worker.driver {
+            driver.answer(input);
+        }
+    }
+
+    #[allow(clippy::too_many_lines, reason = "one arm for each effect")]
+    pub(super) fn carry_out(&mut self, index: usize, effect: Effect) {
+        if let Effect::SignalGroup(_)
+        | Effect::SignalAll(_)
+        | Effect::GiveTerminal
+        | Effect::Resume
+        | Effect::Reap = effect
+        {
+            self.trace.print(self.now, || format!("zklock {index}: {effect:?}"));
+        }
+        match effect {
+            Effect::Connect { key, deadline } => {
+                (self.zklocks[index].own, self.zklocks[index].missing) = (vec![], false);
+                let zklock = &self.zklocks[index];
+                let nanos = |deadline: BootTime| u64::try_from(deadline.since_start().as_nanos()).unwrap();
+                let deadline = deadline.map(nanos);
+                let wanted = zklock.contender.session_timeout;
+                let client = self.open(SessionOwner::Worker(index), key, wanted, deadline);
+                self.zklocks[index].worker.client = Some(client);
+            }
+            Effect::Introduce => {
+                let introduction = self.introduction(index);
+                self.answer_worker(index, Input::Introduced(introduction));
+            }
+            Effect::FindAncestors => {
+                let ancestors = self.ancestors(index);
+                self.answer_worker(index, Input::Ancestors(ancestors));
+            }
+            Effect::Ask(asker, request) => {
+                if let Some(client) = self.zklocks[index].worker.client {
+                    self.ask(client, asker, request);
+                }
+            }
+            Effect::Release(nodes) => {
+                if let Some(client) = self.zklocks[index].worker.client {
+                    self.release(client, nodes);
+                }
+            }
+            Effect::Clean(leftover) => self.begin_cleaning(SessionOwner::WorkersCleaner(index), leftover),
+            Effect::ReportCreate(path) => self.zklocks[index].page.pending_create = Some(path),
+            Effect::ReportNodes { session_timeout, nodes } => {
+                self.zklocks[index].own = nodes.iter().map(|node| node.path.name().to_owned()).collect();
+                let session_timeout = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
+                self.report(index, Report::Nodes { session_timeout, nodes });
+                self.zklocks[index].page.pending_create = None;
+            }
+            Effect::StartCommand { variables, latest, deadline } => {
+                self.start_command(index, variables, latest, deadline);
+            }
+            Effect::SignalGroup(signal) => self.signal_command(index, signal, false),
+            Effect::SignalAll(signal) => {
+                self.zklocks[index].worker.kill_began = true;
+                self.signal_command(index, signal, true);
+            }
+            Effect::Resume | Effect::ContinueStopped(_) => self.signal_command(index, SIGCONT, false),
+            Effect::Reap => self.reap_command(index),
+            Effect::LookAtChildren { all } => self.look_at_children(index, all),
+            Effect::Kill { latest } => self.kill_round(index, latest),
+            Effect::LookUp(nodes) => self.look_up(index, nodes),
+            // These effects show nothing on a simulated host.
+            Effect::LeaveSession
+            | Effect::GiveTerminal
+            | Effect::TakeTerminal
+            | Effect::Line(_)
+            | Effect::FlushBeforeStop(_)
+            | Effect::Detach => {}
+            Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
+            Effect::StopWaiting => self.tell_to_stop(index, SIGTSTP),
+            Effect::SetDeadline(deadline) => self.set_deadline(index, deadline),
+            Effect::CommandIsOver(exit, within) => {
+                self.report(index, Report::Exit(exit));
+                let zklock = &mut self.zklocks[index];
+                zklock.page.stage = Some(Stage::Over);
+                let end = zklock.clock(self.now) + within;
+                self.set_deadline(index, Some(Deadline { act: end, latest: end }));
+            }
+            Effect::Say(path, message) => {
+                if let Message::LockLost { loss: Loss::LeaseOver { .. }, .. } = message {
+                    self.check_loss(index);
+                }
+                self.zklocks[index].reported_refusal |= matches!(
+                    message,
+                    Message::Contender(ContentionError::Permission { .. } | ContentionError::OwnNodeHidden)
+                );
+                if planted(Mistake::HeldUpByStderr) && self.rng.u8(0..20) == 0 {
+                    // The messages aren't read for a while.
+                    let takes = self.rng.u64(0..2 * self.zklocks[index].contender.session_timeout);
+                    self.zklocks[index].worker.busy_until = self.now + takes;
+                }
+                self.trace.print(self.now, || format!("zklock {index} says: {path}: {message}"));
+            }
+            Effect::FlushOutput(limit) => {
+                // Sometimes the messages aren't read in time.
+                if self.rng.u8(0..10) == 0 {
+                    let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX).min(500_000_000);
+                    let takes = self.rng.u64(0..=limit);
+                    self.zklocks[index].worker.busy_until = self.now + takes;
+                }
+                self.answer_worker(index, Input::OutputFlushed);
+            }
+            Effect::Finish(end) => self.finish(index, end),
+        }
+    }
+
+    pub(super) fn introduction(&mut self, index: usize) -> Introduction {
+        let contender = &self.zklocks[index].contender;
+        let host = format!("host{}", self.outer_of(index).unwrap_or(index));
+        let process = Process { boot: host.clone(), namespace: "pid:[1]".to_owned(), started: index as u64 };
+        let record = Record {
+            version: 1,
+            host,
+            pid: pid(index),
+            user: "ada".to_owned(),
+            program: "job".to_owned(),
+            label: None,
+            mode: contender.mode.word().to_owned(),
+            slots: contender.mode.slots(),
+            has_slot: false,
+            stopped: false,
+            held_after_ms: None,
+            process: Some(Box::new(process)),
+            revoked_by: None,
+        };
+        let ids = contender.locks.iter().map(|_| AttemptIds(self.rng.u128(..))).collect();
+        Introduction { record, ids }
+    }
+
+    pub(super) fn tell_to_stop(&mut self, index: usize, signal: i32) {
+        let continued = self.zklocks[index].worker.continued;
+        self.report(index, Report::Stop { signal, whole_group: false, continued });
+    }
+
+    pub(super) fn set_deadline(&mut self, index: usize, deadline: Option<Deadline>) {
+        let old = self.zklocks[index].page.deadline;
+        self.zklocks[index].page.deadline = deadline;
+        let shorter = match (old, deadline) {
+            (Some(old), Some(new)) => new.act < old.act,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        if shorter {
+            self.report(index, Report::Shorter);
+        }
+    }
+
+    pub(super) fn report(&mut self, index: usize, report: Report) {
+        self.zklocks[index].monitor.reports.push_back(report);
+        // The monitor reads the report when it next runs, which is soon.
+        self.wake_monitor_at(index, self.now + 50_000);
+    }
+
+    pub(super) fn finish(&mut self, index: usize, end: End) {
+        match end {
+            End::Exit(exit) => {
+                self.report(index, Report::Exit(exit));
+                self.worker_ends(index);
+            }
+            End::Become(variables) => {
+                self.report(index, Report::Become(variables));
+                self.worker_ends(index);
+            }
+            End::Leave(exit, leftover) => {
+                self.report(index, Report::Leave(exit));
+                self.zklocks[index].worker.alone = true;
+                match leftover.filter(|leftover| !leftover.is_empty()) {
+                    Some(leftover) if self.zklocks[index].worker.cleaner.is_none() => {
+                        self.begin_cleaning(SessionOwner::WorkersCleaner(index), leftover);
+                    }
+                    _ if self.zklocks[index].worker.cleaner.is_some() => {}
+                    _ => self.worker_ends(index),
+                }
+            }
+        }
+    }
+
+    pub(super) fn worker_ends(&mut self, index: usize) {
+        let worker = &mut self.zklocks[index].worker;
+        if !worker.alive {
+            return;
+        }
+        worker.alive = false;
+        let clients: Vec<ClientId> = [worker.client, worker.cleaner.take().map(|cleaner| cleaner.client)]
+            .into_iter()
+            .flatten()
+            .collect();
+        for client in clients {
+            self.abandon(client);
+        }
+        self.wake_monitor_at(index, self.now + 50_000);
+    }
+}

@@ -1,0 +1,174 @@
+//! Simulates whole runs of the shipped core, with simulated hosts, lines and servers. The simulation is deterministic
+//! for a seed and uses no threads, sockets or clocks.
+//!
+//! | module | topic |
+//! |---|---|
+//! | `world` | simulated time and the queue of events |
+//! | `host` | one zklock: its worker and monitor with the shipped state machines, and its host |
+//! | `command` | its command: processes that obey, ignore, linger or leave the process group |
+//! | `ensemble`, `client` | the simulated servers, and what a session does on them; `tests/scenes` of the program compares both with real ones |
+//! | `sessions` | the sessions of each zklock |
+//! | `scenario` | scenarios drawn from a seed: contenders and faults |
+//! | `fault` | every fault by name, also those of `scripts/chaos` |
+//! | `nesting` | zklocks inside the commands of other zklocks |
+//! | `acl_setup` | ACLs: which zklocks may use the locks |
+//! | `aim` | faults that wait for the moment at which they do the most harm |
+//! | `bare` | a zklock without its monitor, for `crowd` and `explore` |
+//! | `crowd` | a crowd of any size for one lock |
+//! | `explore` | a few zklocks under every schedule within a bound |
+//! | `checks`, `bounds` | checks at every step and at the end; upper bounds on times |
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a simulation that meets something unexpected ends there"
+)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "it measures its own time")]
+#![allow(clippy::struct_excessive_bools, reason = "what has happened to a process is many small facts")]
+#![allow(clippy::print_stdout, reason = "its results go to stdout")]
+#![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
+#![allow(missing_docs, unreachable_pub, reason = "names and the head of each file are the documentation")]
+
+mod acl_setup;
+mod aim;
+mod bare;
+mod bounds;
+mod checks;
+mod client;
+mod command;
+mod crowd;
+mod ensemble;
+mod explore;
+#[allow(dead_code, reason = "`scripts/chaos` uses more of it")]
+mod fault;
+mod host;
+mod nesting;
+mod options;
+mod rng;
+mod scenario;
+mod sessions;
+mod trace;
+mod world;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+#[cfg(planted)]
+use zklock_core::planted::{Mistake, plant};
+
+use self::options::Options;
+#[cfg(planted)]
+use self::options::Planted;
+use self::scenario::Scenario;
+use self::world::World;
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    if options.lists {
+        return ExitCode::SUCCESS;
+    }
+    if let Some(waiters) = options.crowd {
+        crowd::run_all(waiters, &options);
+        return ExitCode::SUCCESS;
+    }
+    #[cfg(planted)]
+    if let Some(planted) = &options.planted {
+        let mistakes = match planted {
+            Planted::All => Mistake::ALL,
+            Planted::One(mistake) => std::slice::from_ref(mistake),
+        };
+        if options.explores {
+            return exit(explore::planted(mistakes, &options.scene));
+        }
+        if let Planted::All = planted {
+            return exit(find_each(mistakes, &options));
+        }
+        plant(mistakes.first().copied());
+    }
+    if options.explores {
+        return exit(explore::all(&options.scene, options.is_whole));
+    }
+    exit(find_none(&options))
+}
+
+fn exit(is_good: bool) -> ExitCode {
+    if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs scenarios, and prints the first violation. Returns whether there was none.
+fn find_none(options: &Options) -> bool {
+    let began = Instant::now();
+    let found = search(options);
+    if let Some(violation) = found.violation {
+        if !options.prints {
+            // Run the same scenario again and print each step.
+            let mut again = World::new(Scenario::draw(found.seed), true);
+            let _ = again.run();
+        }
+        println!("\nseed {}: {violation}", found.seed);
+        println!(
+            "found after {} commands; to see it again: scripts/simulate --seed {} --tell",
+            found.commands, found.seed
+        );
+        return false;
+    }
+    let seconds = began.elapsed().as_secs_f64();
+    #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+    let rate = found.commands as f64 / seconds;
+    println!(
+        "{} commands in {} scenarios from seed {} on, {rate:.0} a second: no violation",
+        found.commands,
+        found.seed - options.first_seed(),
+        options.first_seed()
+    );
+    true
+}
+
+/// The result of a search.
+struct SearchResult {
+    commands: u64,
+    /// The seed of the violation, or the first seed that wasn't tried.
+    seed: u64,
+    violation: Option<String>,
+}
+
+/// Runs scenarios in sequence until a violation or a limit.
+fn search(options: &Options) -> SearchResult {
+    let began = Instant::now();
+    let (mut commands, mut seed) = (0, options.first_seed());
+    while options.goes_on(began.elapsed(), seed - options.first_seed(), commands) {
+        let mut world = World::new(Scenario::draw(seed), options.prints);
+        let outcome = world.run();
+        commands += world.commands();
+        if let Err(violation) = outcome {
+            return SearchResult { commands, seed, violation: Some(violation) };
+        }
+        seed += 1;
+    }
+    SearchResult { commands, seed, violation: None }
+}
+
+/// Plants one mistake after another. Returns whether each was found.
+#[cfg(planted)]
+fn find_each(mistakes: &[Mistake], options: &Options) -> bool {
+    println!("{:24} {:>8} {:>6}  violation", "mistake", "commands", "seed");
+    let mut missed = 0;
+    for mistake in mistakes {
+        // The names of real processes aren't simulated, nor is what the kernel does for them, nor a loop that fails:
+        // `scripts/chaos` finds these.
+        if matches!(mistake, Mistake::WorkerNamed | Mistake::NoDeathSignal | Mistake::ReleasedByDrop) {
+            continue;
+        }
+        plant(Some(*mistake));
+        let SearchResult { commands, seed, violation } = search(options);
+        let name = mistake.to_string();
+        if let Some(violation) = violation {
+            println!("{name:24} {commands:8} {seed:6}  {violation}");
+        } else {
+            missed += 1;
+            println!("{name:24} {commands:8}      -  NOT FOUND");
+        }
+    }
+    missed == 0
+}

@@ -1,0 +1,176 @@
+//! Scenarios drawn from a seed: the contenders, and the faults that hit them.
+
+use std::time::Duration;
+
+use fastrand::Rng;
+use zklock_core::exit::Exit;
+use zklock_core::queue::name::Mode;
+use zklock_core::signal::{SIGHUP, SIGKILL};
+
+use super::acl_setup::AclSetup;
+use super::aim::Aim;
+use super::client::HostClock;
+use super::command::{CommandBehaviour, Other};
+use super::fault::Fault;
+use super::nesting::{self, Origin};
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000 * MS;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Scenario {
+    pub(crate) seed: u64,
+    pub(crate) tick: Duration,
+    pub(crate) servers: usize,
+    pub(crate) contenders: Vec<Contender>,
+    pub(crate) faults: Vec<PlannedFault>,
+    /// The fault aimed at one of the contenders, if any.
+    pub(crate) aim: Option<Aim>,
+}
+
+/// One zklock, and its host.
+#[derive(Debug, Clone)]
+pub(crate) struct Contender {
+    pub(crate) starts: u64,
+    pub(crate) origin: Origin,
+    /// The zklock that is its command.
+    pub(crate) inner: Option<usize>,
+    pub(crate) locks: Vec<&'static str>,
+    pub(crate) mode: Mode,
+    pub(crate) session_timeout: u64,
+    pub(crate) kill_after: Duration,
+    pub(crate) nonblock: bool,
+    pub(crate) wait: Option<Duration>,
+    pub(crate) once_per: Option<Duration>,
+    pub(crate) terminates: bool,
+    pub(crate) command: CommandBehaviour,
+    /// The longest time that a message takes in one direction.
+    pub(crate) line: u64,
+    /// The ACLs that it meets, if any.
+    pub(crate) acl_setup: Option<AclSetup>,
+    /// Its host's clock: start and drift.
+    pub(crate) clock: HostClock,
+}
+
+/// A fault, and when it comes.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedFault {
+    pub(crate) at: u64,
+    pub(crate) who: usize,
+    pub(crate) fault: Fault,
+    pub(crate) lasts: u64,
+}
+
+impl Scenario {
+    pub(crate) fn draw(seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        if seed.is_multiple_of(3) {
+            return Self::draw_aimed(seed, &mut rng);
+        }
+        let tick = Duration::from_millis(*pick(&mut rng, &[500, 1_000, 2_000]));
+        let kind = rng.u8(0..10);
+        let count = rng.usize(2..=6);
+        let mut contenders: Vec<Contender> =
+            (0..count).map(|_| Contender::draw(&mut rng, kind, tick)).collect();
+        if rng.u8(0..6) == 0 && contenders.iter().all(|contender| contender.once_per.is_none()) {
+            AclSetup::draw(&mut rng, &mut contenders);
+        }
+        let span = 5 * S * contenders.len() as u64;
+        let mut faults: Vec<PlannedFault> =
+            (0..rng.usize(0..=5)).map(|_| PlannedFault::draw(&mut rng, count, span)).collect();
+        if rng.u8(0..4) == 0 && contenders.iter().all(|contender| contender.acl_setup.is_none()) {
+            nesting::draw(&mut rng, &mut contenders, &mut faults);
+        }
+        let servers = *pick(&mut rng, &[1, 3, 3, 3]);
+        Self { seed, tick, servers, contenders, faults, aim: None }
+    }
+
+    /// When the last fault is over.
+    pub(crate) fn settled(&self) -> u64 {
+        self.faults.iter().map(|fault| fault.at + fault.lasts).max().unwrap_or_default()
+    }
+
+    /// When everything must have ended.
+    pub(crate) fn limit(&self) -> u64 {
+        let commands: u64 = self.contenders.iter().map(|contender| contender.command.lasts + 45 * S).sum();
+        let last = self.contenders.iter().map(|contender| contender.starts).max().unwrap_or_default();
+        self.settled().max(last) + commands + 300 * S
+    }
+}
+
+pub(crate) fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
+    &from[rng.usize(0..from.len())]
+}
+
+impl Contender {
+    fn draw(rng: &mut Rng, kind: u8, tick: Duration) -> Self {
+        let mode = match kind {
+            0..6 => Mode::Exclusive,
+            6..8 => *pick(rng, &[Mode::Exclusive, Mode::Shared, Mode::Shared]),
+            _ => Mode::Slots(2),
+        };
+        let several = kind == 5 && rng.u8(0..4) != 0;
+        let ticks = rng.u64(2..=15);
+        let timeout = u64::try_from(tick.as_nanos()).unwrap() * ticks;
+        // The line is usually quick enough.
+        let line = if rng.u8(0..20) == 0 { timeout / 10 } else { rng.u64(MS..=timeout / 60) };
+        let once = kind == 4 && rng.bool();
+        Self {
+            starts: 1_000 * MS + rng.u64(0..8 * S),
+            origin: Origin::Itself,
+            inner: None,
+            locks: match rng.u8(0..2) {
+                _ if !several => vec!["/locks/a"],
+                0 => vec!["/locks/a", "/locks/b"],
+                _ => vec!["/locks/b", "/locks/a"],
+            },
+            mode,
+            session_timeout: timeout,
+            kill_after: Duration::from_millis(*pick(rng, &[0, 200, 1_000, 5_000])),
+            nonblock: rng.u8(0..12) == 0,
+            wait: (rng.u8(0..8) == 0).then(|| Duration::from_millis(rng.u64(100..20_000))),
+            once_per: once.then(|| Duration::from_secs(rng.u64(1..60))),
+            terminates: rng.u8(0..15) != 0,
+            command: CommandBehaviour::draw(rng),
+            line,
+            acl_setup: None,
+            clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000, slept: 0 },
+        }
+    }
+}
+
+impl CommandBehaviour {
+    fn draw(rng: &mut Rng) -> Self {
+        let obeys = |rng: &mut Rng| (rng.u8(0..4) != 0).then(|| rng.u64(0..400 * MS));
+        let exit = match rng.u8(0..10) {
+            0 => Exit::Signal(SIGKILL),
+            1 => Exit::Signal(SIGHUP),
+            2..5 => Exit::Code(rng.u8(1..=255)),
+            _ => Exit::Code(0),
+        };
+        let lasts = if rng.bool() { rng.u64(0..500 * MS) } else { rng.u64(0..12 * S) };
+        let others = if rng.u8(0..3) == 0 { rng.usize(1..4) } else { 0 };
+        let others = (0..others)
+            .map(|_| Other { lasts: rng.u64(0..20 * S), obeys: obeys(rng), in_group: rng.bool() })
+            .collect();
+        Self { lasts, exit, obeys: obeys(rng), others }
+    }
+}
+
+impl PlannedFault {
+    fn draw(rng: &mut Rng, count: usize, span: u64) -> Self {
+        let faults = Fault::weighted(|row| row.simulated);
+        let mut left = rng.usize(0..faults.iter().map(|(weight, _)| weight).sum());
+        let chosen = faults.into_iter().find(|&(weight, _)| {
+            let is_chosen = left < weight;
+            left = left.saturating_sub(weight);
+            is_chosen
+        });
+        Self {
+            at: 1_000 * MS + rng.u64(0..span),
+            who: rng.usize(0..count),
+            fault: chosen.unwrap().1,
+            lasts: rng.u64(50 * MS..30 * S),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The simulated servers alone: under storms of faults, and how fast they are.
+//!
+//! `tests/scenes` of the program compares them with real ones.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that meets something unexpected ends there, and says where"
+)]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "it measures time and prints it"
+)]
+#![allow(missing_docs, reason = "a test's name is its documentation")]
+#![allow(dead_code, reason = "the ensemble can do more than these tests ask for")]
+#![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
+
+#[path = "../client/mod.rs"]
+mod client;
+#[path = "../ensemble/mod.rs"]
+mod ensemble;
+#[path = "../rng.rs"]
+mod rng;
+mod speed;
+mod storm;

@@ -1,0 +1,284 @@
+//! The simulated time and the queue of events.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use fastrand::Rng;
+use zklock_core::protocol::{Asker, Reply, SessionChange, SessionKey};
+use zklock_core::run::Input;
+
+use super::acl_setup;
+use super::aim::{Move, Progress};
+use super::bounds::LOOK_EVERY;
+use super::checks::Checks;
+use super::ensemble::{Config, Direction, Ensemble};
+use super::fault::Target;
+use super::host::Zklock;
+use super::nesting::Origin;
+use super::scenario::{PlannedFault, Scenario};
+use super::sessions::{ClientId, OwnedSession};
+use super::trace::Trace;
+
+/// The owner and purpose of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionOwner {
+    /// The worker's main session.
+    Worker(usize),
+    /// The worker's session for cleaning up.
+    WorkersCleaner(usize),
+    /// The monitor's session for cleaning up.
+    MonitorsCleaner(usize),
+    /// The worker's session for checking whether its locks are already held by an outer zklock.
+    LookUp(usize),
+    /// The session of an operator who inspects and changes locks by hand.
+    Operator,
+}
+
+impl SessionOwner {
+    pub(crate) fn zklock(self) -> usize {
+        match self {
+            Self::Worker(index)
+            | Self::WorkersCleaner(index)
+            | Self::MonitorsCleaner(index)
+            | Self::LookUp(index) => index,
+            Self::Operator => usize::MAX,
+        }
+    }
+
+    pub(crate) fn is_of(self, index: usize) -> bool {
+        self != Self::Operator && self.zklock() == index
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Event {
+    Start(usize),
+    WakeWorker(usize, u64),
+    WakeMonitor(usize, u64),
+    /// A process of the command ends about now.
+    Command(usize),
+    Fault(usize),
+    Heal(usize),
+    Thaw(usize, bool),
+    /// The host of a zklock wakes up. `Resumed` follows once zklock has had a moment to handle its processes.
+    Resume(usize),
+    Resumed(usize),
+    /// A server recovers.
+    HealServer(usize),
+    /// The next step of the aimed fault.
+    Aim(Move),
+    /// Time to check that every zklock runs as soon as it can.
+    Look,
+}
+
+/// An entry of the queue: time, order of insertion, event. Entries with the same time keep the order of insertion.
+struct Due(u64, u64, Event);
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0, self.1) == (other.0, other.1)
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.0, self.1).cmp(&(other.0, other.1))
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) now: u64,
+    queue: BinaryHeap<Reverse<Due>>,
+    count: u64,
+    pub(crate) rng: Rng,
+    pub(crate) scenario: Scenario,
+    pub(crate) ensemble: Ensemble,
+    pub(crate) sessions: Vec<OwnedSession>,
+    /// Clients that may have something to report.
+    pub(crate) dirty: Vec<ClientId>,
+    pub(crate) operator: Option<ClientId>,
+    pub(crate) zklocks: Vec<Zklock>,
+    pub(crate) trace: Trace,
+    pub(crate) checks: Checks,
+    /// How far the aimed fault has got.
+    pub(crate) progress: Progress,
+    /// When a server last had a fault.
+    pub(crate) calm_since: u64,
+}
+
+impl World {
+    pub(crate) fn new(scenario: Scenario, prints: bool) -> Self {
+        let config = Config {
+            zones: scenario.contenders.len() + 1,
+            tick: u64::try_from(scenario.tick.as_nanos()).unwrap(),
+            container_check: 5_000_000_000,
+            ..Config::new(scenario.servers, scenario.seed)
+        };
+        let mut world = Self {
+            now: 0,
+            queue: BinaryHeap::new(),
+            count: 0,
+            rng: Rng::with_seed(scenario.seed ^ 0x5bd1_e995),
+            ensemble: Ensemble::new(config),
+            sessions: vec![],
+            dirty: vec![],
+            operator: None,
+            zklocks: scenario.contenders.iter().map(|contender| Zklock::new(contender.clone())).collect(),
+            trace: Trace::new(prints),
+            checks: Checks::default(),
+            progress: Progress::default(),
+            calm_since: 0,
+            scenario,
+        };
+        acl_setup::create_locks(&mut world.ensemble, &world.scenario.contenders);
+        for index in 0..world.zklocks.len() {
+            let delay = world.zklocks[index].contender.line;
+            for server in 0..world.scenario.servers {
+                world.ensemble.delay_link(index, server, Direction::ToServer, delay);
+                world.ensemble.delay_link(index, server, Direction::ToClient, delay);
+            }
+            if world.zklocks[index].contender.origin == Origin::Itself {
+                world.at(world.zklocks[index].contender.starts, Event::Start(index));
+            }
+        }
+        for index in 0..world.scenario.faults.len() {
+            world.at(world.scenario.faults[index].at, Event::Fault(index));
+        }
+        world
+    }
+
+    pub(crate) fn commands(&self) -> u64 {
+        self.zklocks.iter().filter(|zklock| zklock.command.is_some()).count() as u64
+    }
+
+    /// Runs the whole scenario. Returns the first violation as an error.
+    pub(crate) fn run(&mut self) -> Result<(), String> {
+        let limit = self.scenario.limit();
+        self.at(LOOK_EVERY, Event::Look);
+        self.operator = Some(self.open(SessionOwner::Operator, SessionKey(0), 30_000_000_000, None));
+        while self.now <= limit {
+            let due = self.queue.peek().map_or(limit + 1, |Reverse(due)| due.0);
+            if let Some(output) = self.ensemble.next(due) {
+                self.now = self.ensemble.now();
+                self.comes_out(output);
+            } else {
+                self.now = due;
+                if let Some(Reverse(Due(_, _, event))) = self.queue.pop() {
+                    self.happens(event);
+                    self.hear_news();
+                }
+            }
+            if let Some(violation) = self.checks.violation.take() {
+                return Err(violation);
+            }
+            if (0..self.zklocks.len()).all(|index| self.is_done(index))
+                && (self.now > self.scenario.settled() || self.is_all_released())
+            {
+                break;
+            }
+        }
+        self.check_the_end()
+    }
+
+    fn happens(&mut self, event: Event) {
+        if self.is_put_off(event) {
+            return;
+        }
+        match event {
+            Event::Start(index) => match self.aim_begins(index) {
+                Some(later) => self.at(later, Event::Start(index)),
+                None => self.start(index),
+            },
+            Event::WakeWorker(index, which) => self.wake_worker(index, which),
+            Event::WakeMonitor(index, which) => self.wake_monitor(index, which),
+            Event::Command(index) => self.command_moves(index),
+            Event::Fault(index) => self.strike(index),
+            Event::Heal(index) => {
+                self.zklocks[index].troubled = self.now;
+                self.trace.print(self.now, || format!("zklock {index}: its line is whole again"));
+                self.set_cut(index, &[Direction::ToServer, Direction::ToClient], false);
+            }
+            Event::Thaw(index, worker) => self.thaw(index, worker),
+            Event::Resume(index) => self.resume(index),
+            Event::Resumed(index) => self.check_resumed(index),
+            Event::HealServer(server) => {
+                self.trace.print(self.now, || format!("server {server} is well again"));
+                self.ensemble.restart(server);
+                self.ensemble.thaw(server);
+                self.ensemble.set_isolated(server, false);
+                self.ensemble.set_lag(server, 0);
+                self.calm_since = self.now;
+            }
+            Event::Aim(what) => self.aim_moves(what),
+            Event::Look => self.check_what_runs(),
+        }
+    }
+
+    pub(crate) fn at(&mut self, time: u64, event: Event) {
+        self.count += 1;
+        self.queue.push(Reverse(Due(time.max(self.now), self.count, event)));
+    }
+
+    pub(crate) fn after(&mut self, span: u64, event: Event) {
+        self.at(self.now + span, event);
+    }
+
+    pub(crate) fn is_frozen(&self, owner: SessionOwner) -> bool {
+        match owner {
+            SessionOwner::Operator => false,
+            owner if self.zklocks[owner.zklock()].is_asleep() => true,
+            SessionOwner::MonitorsCleaner(index) => self.zklocks[index].monitor.frozen,
+            SessionOwner::Worker(index)
+            | SessionOwner::WorkersCleaner(index)
+            | SessionOwner::LookUp(index) => self.zklocks[index].worker.frozen,
+        }
+    }
+
+    pub(crate) fn hears_of_session(&mut self, owner: SessionOwner, key: SessionKey, change: SessionChange) {
+        match owner {
+            SessionOwner::Worker(index) => self.tell_worker(index, Input::Session(key, change)),
+            SessionOwner::WorkersCleaner(_) | SessionOwner::MonitorsCleaner(_) => {
+                self.cleaner_hears(owner, &change);
+            }
+            SessionOwner::LookUp(index) => self.look_up_hears(index, change),
+            SessionOwner::Operator => {}
+        }
+    }
+
+    pub(crate) fn hears_reply(&mut self, owner: SessionOwner, key: SessionKey, asker: Asker, reply: Reply) {
+        match owner {
+            SessionOwner::Worker(index) => self.tell_worker(index, Input::Reply(key, asker, reply)),
+            SessionOwner::LookUp(index) => self.look_up_is_answered(index, reply),
+            SessionOwner::Operator => {}
+            SessionOwner::WorkersCleaner(_) | SessionOwner::MonitorsCleaner(_) => {
+                self.cleaner_is_answered(owner, asker, reply);
+            }
+        }
+    }
+
+    fn strike(&mut self, index: usize) {
+        let PlannedFault { who, fault, lasts, .. } = self.scenario.faults[index].clone();
+        if fault.target() == Target::Servers {
+            let server = who % self.scenario.servers;
+            self.trace.print(self.now, || format!("server {server}: {fault}"));
+            self.apply_server_fault(server, fault);
+            self.calm_since = self.now + lasts;
+            return self.after(lasts, Event::HealServer(server));
+        }
+        let zklock = &self.zklocks[who];
+        if zklock.is_over() || !zklock.has_begun() || zklock.is_asleep() && fault.is_local() {
+            return;
+        }
+        self.trace.print(self.now, || format!("zklock {who}: {fault}"));
+        self.zklocks[who].troubled = self.now + lasts;
+        self.apply_fault(who, fault, lasts);
+    }
+}

@@ -1,0 +1,277 @@
+//! Real servers as a stage, with proxies in front of them and between them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+use zklock::ensemble::{Asker, EventSink, Hosts, Security, Session, SessionKey, Settings};
+use zklock_core::protocol::QuestionIndex;
+
+use super::jute::{self, Reader, Writer};
+use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
+use crate::client::ContenderEvent;
+use crate::client::message::{NodePath, Reply, Request, SessionChange};
+use crate::ensemble::wire::{Op, ToClient};
+use crate::support::network::{Network, ServerSettings};
+use crate::support::{DEADLINE, Proxy, Server, ServerBuilder, pass_time, wait_for};
+
+enum Servers {
+    One(Box<Server>, Vec<Proxy>),
+    Three(Box<Network>),
+}
+
+struct Raw {
+    stream: TcpStream,
+    unread: Vec<u8>,
+    is_greeted: bool,
+    /// The operation codes of unanswered requests.
+    asked: VecDeque<i32>,
+    xid: i32,
+}
+
+pub(super) struct Real {
+    servers: Servers,
+    began: Instant,
+    raw: BTreeMap<usize, Raw>,
+    sessions: BTreeMap<usize, (Session, Receiver<ContenderEvent>)>,
+    passwords: BTreeMap<i64, Vec<u8>>,
+    down: Vec<usize>,
+}
+
+struct Out(Sender<ContenderEvent>);
+
+impl EventSink for Out {
+    fn session(&self, _: SessionKey, change: SessionChange) {
+        self.0.send(ContenderEvent::Session(change)).ok();
+    }
+
+    fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
+        // The deletes of a release have no number of their own.
+        let number = if let Asker::Question(QuestionIndex(number)) = asker { number } else { 0 };
+        self.0.send(ContenderEvent::Reply(number, reply)).ok();
+    }
+}
+
+fn with_containers(builder: ServerBuilder) -> ServerBuilder {
+    let option = format!("-Dznode.container.checkIntervalMs={}", CONTAINER_CHECK.as_millis());
+    builder.java_option(&option)
+}
+
+impl Real {
+    /// 1 or 3 servers.
+    pub(super) fn new(servers: usize) -> Self {
+        let tick_ms = TICK.as_millis() as u32;
+        let servers = if servers == 1 {
+            let server = with_containers(Server::builder()).tick_ms(tick_ms).start();
+            let proxies = (0..CLIENTS).map(|_| Proxy::to(&server)).collect();
+            Servers::One(Box::new(server), proxies)
+        } else {
+            let settings = ServerSettings { tick_ms, sync_limit: SYNC_LIMIT as u32 };
+            Servers::Three(Box::new(Network::start_with(settings, CLIENTS, with_containers)))
+        };
+        let (raw, sessions, passwords) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Self { servers, began: Instant::now(), raw, sessions, passwords, down: vec![] }
+    }
+
+    fn server(&self, server: usize) -> &Server {
+        match &self.servers {
+            Servers::One(one, _) => one,
+            Servers::Three(network) => &network.servers[server],
+        }
+    }
+
+    fn link(&self, zone: usize, server: usize) -> &Proxy {
+        match &self.servers {
+            Servers::One(_, proxies) => &proxies[zone],
+            Servers::Three(network) => &network.zone(zone)[server],
+        }
+    }
+
+    fn network(&self) -> &Network {
+        match &self.servers {
+            Servers::One(..) => panic!("a scene for several servers"),
+            Servers::Three(network) => network,
+        }
+    }
+}
+
+/// Returns the next packet of a connection, from what was already read or from the socket.
+fn hear(raw: &mut Raw, within: Duration, passwords: &mut BTreeMap<i64, Vec<u8>>) -> Heard {
+    let until = Instant::now() + within;
+    loop {
+        if let Some((length, rest)) = raw.unread.split_first_chunk::<4>() {
+            let length = u32::from_be_bytes(*length) as usize;
+            if let Some(packet) = rest.get(..length) {
+                let packet = packet.to_vec();
+                raw.unread.drain(..4 + length);
+                return Heard::Packet(understand(raw, &packet, passwords));
+            }
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Heard::Silence;
+        }
+        raw.stream.set_read_timeout(Some(left.max(Duration::from_millis(1)))).unwrap();
+        let mut buffer = [0; 4096];
+        match raw.stream.read(&mut buffer) {
+            Ok(0) => return Heard::Closed,
+            Ok(count) => raw.unread.extend(&buffer[..count]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(_) => return Heard::Closed,
+        }
+    }
+}
+
+fn understand(raw: &mut Raw, packet: &[u8], passwords: &mut BTreeMap<i64, Vec<u8>>) -> ToClient {
+    if raw.is_greeted {
+        return jute::decode(packet, || raw.asked.pop_front().expect("a question"));
+    }
+    raw.is_greeted = true;
+    let mut reader = Reader(packet);
+    let (_version, timeout_ms, session) = (reader.int(), reader.int(), reader.long());
+    passwords.insert(session, reader.bytes());
+    ToClient::Connected { session, password: 0, timeout_ms }
+}
+
+impl Stage for Real {
+    fn size(&self) -> usize {
+        match &self.servers {
+            Servers::One(..) => 1,
+            Servers::Three(network) => network.servers.len(),
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn settle(&mut self) -> usize {
+        if self.size() == 1 {
+            self.server(0).wait_ready();
+            return 0;
+        }
+        wait_for("a leader with all its followers", DEADLINE * 2, || {
+            let modes = (0..self.size()).filter(|server| !self.down.contains(server));
+            let modes: Vec<_> = modes.map(|server| (server, self.server(server).mode())).collect();
+            let leaders = modes.iter().filter(|(_, mode)| mode.as_deref() == Some("leader"));
+            let leaders: Vec<usize> = leaders.map(|(server, _)| *server).collect();
+            let followers = modes.iter().filter(|(_, mode)| mode.as_deref() == Some("follower")).count();
+            (leaders.len() == 1 && followers + 1 == modes.len()).then(|| leaders[0])
+        })
+    }
+
+    fn connect(
+        &mut self,
+        who: usize,
+        server: usize,
+        session: i64,
+        timeout_ms: i32,
+        last_zxid: i64,
+        is_good: bool,
+    ) {
+        self.hang_up(who);
+        let stream = TcpStream::connect(self.link(who, server).connect_string()).expect("a proxy");
+        stream.set_nodelay(true).unwrap();
+        let mut password = self.passwords.get(&session).cloned().unwrap_or_else(|| vec![0; 16]);
+        password[0] ^= u8::from(!is_good);
+        let mut writer = Writer::default();
+        writer.int(0).long(last_zxid).int(timeout_ms).long(session).bytes(&password).bool(false);
+        let mut raw = Raw { stream, unread: vec![], is_greeted: false, asked: VecDeque::new(), xid: 0 };
+        raw.stream.write_all(&writer.packet()).ok();
+        self.raw.insert(who, raw);
+    }
+
+    fn send(&mut self, who: usize, op: Op) {
+        let raw = self.raw.get_mut(&who).unwrap();
+        raw.xid += 1;
+        let code = jute::code(&op);
+        raw.asked.push_back(code);
+        let mut writer = Writer::default();
+        writer.int(raw.xid).int(code);
+        jute::encode(&mut writer, &op);
+        raw.stream.write_all(&writer.packet()).ok();
+    }
+
+    fn hear(&mut self, who: usize, within: Duration) -> Heard {
+        if let Some(raw) = self.raw.get_mut(&who) {
+            return hear(raw, within, &mut self.passwords);
+        }
+        pass_time(within);
+        Heard::Silence
+    }
+
+    fn hang_up(&mut self, who: usize) {
+        self.raw.remove(&who);
+    }
+
+    fn open(&mut self, who: usize, servers: &[usize], timeout: Duration) {
+        let hosts: Vec<_> = servers.iter().map(|server| self.link(who, *server).connect_string()).collect();
+        let hosts = Hosts::parse(&hosts.join(",")).expect("addresses");
+        let settings = Settings {
+            hosts,
+            session_timeout: timeout,
+            deadline: None,
+            refusals_end: false,
+            security: Security::default(),
+        };
+        let (sender, news) = channel();
+        let session = Session::open(SessionKey(who as u32), settings, Out(sender)).expect("a thread");
+        self.sessions.insert(who, (session, news));
+    }
+
+    fn ask(&mut self, who: usize, number: usize, request: Request) {
+        self.sessions[&who].0.ask(Asker::Question(QuestionIndex(number)), request);
+    }
+
+    fn release(&mut self, who: usize, nodes: Vec<NodePath>) {
+        self.sessions[&who].0.release(nodes);
+    }
+
+    fn news(&mut self, who: usize, within: Duration) -> Option<ContenderEvent> {
+        self.sessions.get(&who)?.1.recv_timeout(within).ok()
+    }
+
+    fn cut(&mut self, zone: usize, server: usize) {
+        self.link(zone, server).cut_all();
+    }
+
+    fn refuse(&mut self, zone: usize, server: usize, is_refusing: bool) {
+        self.link(zone, server).refuse_new(is_refusing);
+    }
+
+    fn set_hole(&mut self, zone: usize, server: usize, is_hole: bool) {
+        let link = self.link(zone, server);
+        if is_hole { link.blackhole() } else { link.pass() }
+    }
+
+    fn crash(&mut self, server: usize) {
+        self.server(server).kill();
+        self.down.push(server);
+    }
+
+    fn restart(&mut self, server: usize) {
+        self.server(server).relaunch();
+        self.down.retain(|other| *other != server);
+    }
+
+    fn freeze(&mut self, server: usize) {
+        self.server(server).freeze();
+        self.down.push(server);
+    }
+
+    fn thaw(&mut self, server: usize) {
+        self.server(server).thaw();
+        self.down.retain(|other| *other != server);
+    }
+
+    fn isolate(&mut self, server: usize, is_isolated: bool) {
+        let network = self.network();
+        if is_isolated { network.isolate(server) } else { network.reconnect(server) }
+    }
+
+    fn delay_follower(&mut self, leader: usize, follower: usize, delay: Duration) {
+        self.network().delay_from(leader, follower, delay);
+    }
+}
