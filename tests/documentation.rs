@@ -1,4 +1,4 @@
-//! What the pages name exists: tests, modules, files and planted mistakes.
+//! What the pages name exists: tests, modules, files, headings and planted mistakes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -88,20 +88,50 @@ fn every_page_says_which_commands_need_a_checkout() {
     assert!(silent.is_empty(), "no word of the checkout that these need:\n{}", silent.join("\n"));
 }
 
+#[test]
+fn every_link_between_pages_leads_to_a_heading_that_exists() {
+    let mut dead = Vec::new();
+    for (name, text) in pages().chain(pages_in("docs/decisions")) {
+        let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for target in targets.filter(|target| !target.contains("://")) {
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let from = Path::new(ROOT).join(&name);
+            let to = if file.is_empty() { from } else { from.parent().unwrap().join(file) };
+            let is_there = to.exists() && (heading.is_empty() || headings(&to).any(|other| other == heading));
+            if !is_there {
+                dead.push(format!("{name}: {target}"));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "dead links:\n{}", dead.join("\n"));
+}
+
+/// The headings of a page, as links name them.
+fn headings(page: &Path) -> impl Iterator<Item = String> {
+    let text = fs::read_to_string(page).unwrap();
+    let lines = text.lines().filter(|line| line.starts_with('#'));
+    let names = lines.map(|line| line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-"));
+    let names = names.map(|name| name.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect());
+    names.collect::<Vec<_>>().into_iter()
+}
+
 /// A text between backticks, and where it is.
 struct Quoted {
     place: String,
     text: String,
 }
 
-/// The name and the text of each page. Decisions are left out: they stay as they were made.
+/// The name and the text of each page. Decisions and the changelog are left out: they stay as they were written.
 fn pages() -> impl Iterator<Item = (String, String)> {
-    let docs = fs::read_dir(Path::new(ROOT).join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| Path::new(ROOT).join(page));
-    let pages = pages.into_iter().chain(docs).filter(|page| page.extension().is_some_and(|end| end == "md"));
-    pages.map(|page| {
-        let name = page.strip_prefix(ROOT).unwrap().to_str().unwrap().to_owned();
-        (name, fs::read_to_string(&page).unwrap())
+    pages_in("").chain(pages_in("docs")).filter(|(name, _)| name != "CHANGELOG.md")
+}
+
+fn pages_in(directory: &str) -> impl Iterator<Item = (String, String)> {
+    let files = fs::read_dir(Path::new(ROOT).join(directory)).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|file| file.extension().is_some_and(|end| end == "md"));
+    files.map(|file| {
+        let name = file.strip_prefix(ROOT).unwrap().to_str().unwrap().to_owned();
+        (name, fs::read_to_string(&file).unwrap())
     })
 }
 
