@@ -8,7 +8,7 @@ use thiserror::Error;
 use zklock_core::duration;
 use zklock_core::message::Message;
 use zklock_core::protocol::QuestionIndex;
-use zklock_core::server_wait::NOTICEABLE;
+use zklock_core::server_wait::{Awaited, NOTICEABLE, ServerWait};
 use zklock_core::time::BootTime;
 
 use super::session::EventSink;
@@ -94,9 +94,15 @@ pub struct BlockingSession<'a> {
     /// For messages.
     hosts: String,
     has_credentials: bool,
+    /// When the first attempt to connect ends.
+    connect_by: Option<BootTime>,
     gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
-    /// Is told what each server says while there is no session.
+    /// Is told of waits for the servers.
     tells: Option<Tells<'a>>,
+    /// The present wait for the servers.
+    wait: Option<Wait>,
+    /// What each server said when it was last asked, while there is no connection.
+    servers: Vec<String>,
     /// A watched node may have changed since it was last read.
     changed: bool,
     /// The connection is new and has no watches.
@@ -107,7 +113,17 @@ pub struct BlockingSession<'a> {
     timeout: Option<Duration>,
 }
 
-type Tells<'a> = Box<dyn FnMut(&[String]) + 'a>;
+type Tells<'a> = Box<dyn FnMut(Option<&ServerWait>) + 'a>;
+
+/// A wait for the servers.
+#[derive(Debug, Clone, Copy)]
+struct Wait {
+    since: BootTime,
+    /// When it ends in any case.
+    until: Option<BootTime>,
+    /// When to tell of it.
+    tell_at: BootTime,
+}
 
 /// The reason why a wait for a change has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,7 +171,7 @@ impl<'a> BlockingSession<'a> {
                 limit.deadline().map_or(Duration::MAX, |deadline| deadline.since(clock::now()))
             }
         };
-        let has_chroot = settings.hosts.chroot.is_some();
+        let (has_chroot, connect_by) = (settings.hosts.chroot.is_some(), settings.deadline);
         let (hosts, has_credentials) =
             (settings.hosts.to_string(), !settings.security.credentials.is_empty());
         let session = Session::open(SessionKey(0), settings, sender)?;
@@ -167,8 +183,11 @@ impl<'a> BlockingSession<'a> {
             has_chroot,
             hosts,
             has_credentials,
+            connect_by,
             gives_up: None,
             tells: None,
+            wait: None,
+            servers: vec![],
             changed: false,
             unwatched: true,
             disconnected: false,
@@ -183,38 +202,70 @@ impl<'a> BlockingSession<'a> {
         self
     }
 
-    /// Makes it tell what each server says while [`connect`](Self::connect) takes long, and whenever that changes.
+    /// Makes it tell of each wait for the servers, once a second after the first, and once that it is over.
     #[must_use]
-    pub fn telling(mut self, tells: impl FnMut(&[String]) + 'a) -> Self {
+    pub fn telling(mut self, tells: impl FnMut(Option<&ServerWait>) + 'a) -> Self {
         self.tells = Some(Box::new(tells));
         self
     }
 
     /// Waits until there is a session.
     pub fn connect(&mut self) -> Result<(), BlockingError> {
-        let noticed_at = clock::now() + NOTICEABLE;
-        let (mut servers, mut told) = (vec![], None);
+        self.begin_to_wait(self.connect_by);
+        let connected = self.wait_for_the_session();
+        self.stop_waiting();
+        connected
+    }
+
+    fn wait_for_the_session(&mut self) -> Result<(), BlockingError> {
         loop {
-            let until = Some(noticed_at).filter(|_| self.tells.is_some() && told.is_none());
-            match self.next_message(until) {
-                Ok(SessionMessage::Change(SessionChange::Connected { timeout, .. })) => {
+            match self.next_message(None)? {
+                SessionMessage::Change(SessionChange::Connected { timeout, .. }) => {
                     self.timeout = Some(timeout);
                     return Ok(());
                 }
-                Ok(SessionMessage::Change(SessionChange::ServersSay(said))) => servers = said,
-                Ok(SessionMessage::Change(change)) => self.session_changed(change)?,
-                Ok(SessionMessage::Reply(..)) => {}
-                Err(BlockingError::TimedOut(_)) if until.is_some_and(|until| until <= clock::now()) => {}
-                Err(error) => return Err(error),
-            }
-            if clock::now() >= noticed_at
-                && told.as_ref() != Some(&servers)
-                && let Some(tells) = &mut self.tells
-            {
-                tells(&servers);
-                told = Some(servers.clone());
+                SessionMessage::Change(change) => self.session_changed(change)?,
+                SessionMessage::Reply(..) => {}
             }
         }
+    }
+
+    /// A wait for the servers begins, or the servers have answered in it.
+    fn begin_to_wait(&mut self, until: Option<BootTime>) {
+        self.stop_waiting();
+        let since = clock::now();
+        self.wait = Some(Wait { since, until, tell_at: since + NOTICEABLE });
+    }
+
+    fn stop_waiting(&mut self) {
+        let wait = self.wait.take();
+        if wait.is_some_and(|wait| wait.tell_at > wait.since + NOTICEABLE)
+            && let Some(tells) = &mut self.tells
+        {
+            tells(None);
+        }
+    }
+
+    /// Tells of a wait that has lasted for a second or another one.
+    fn tell_if_due(&mut self) {
+        let now = clock::now();
+        let awaited = match (self.timeout, self.disconnected) {
+            (None, _) => Awaited::Session,
+            (Some(_), true) => Awaited::Connection,
+            (Some(_), false) => Awaited::Answer,
+        };
+        let Some(wait) = self.wait.as_mut().filter(|wait| wait.tell_at <= now) else { return };
+        wait.tell_at = wait.tell_at + NOTICEABLE;
+        let Some(tells) = &mut self.tells else { return };
+        tells(Some(&ServerWait {
+            awaited,
+            waited: now.since(wait.since),
+            left: wait.until.map(|until| now.until(until)),
+            ready_in: None,
+            holds: false,
+            hosts: self.hosts.clone(),
+            servers: if awaited == Awaited::Answer { vec![] } else { self.servers.clone() },
+        }));
     }
 
     /// Reads a node.
@@ -341,6 +392,12 @@ impl<'a> BlockingSession<'a> {
     /// then do something else the second time: a create would make a second node, and a delete or a write could meet
     /// another client's node.
     pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
+        let replies = self.replies(requests);
+        self.stop_waiting();
+        replies
+    }
+
+    fn replies(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
         self.check_connection()?;
         let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
         let mut waiting = requests.iter().cloned().enumerate();
@@ -349,6 +406,7 @@ impl<'a> BlockingSession<'a> {
             self.session.ask(question(number), request);
         }
         let mut until = self.limit.deadline();
+        self.begin_to_wait(until);
         while left > 0 {
             match self.next_message(until)? {
                 SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
@@ -362,6 +420,7 @@ impl<'a> BlockingSession<'a> {
                     }
                     // Only an answer shows that a server is answering.
                     until = self.limit.deadline();
+                    self.begin_to_wait(until);
                     if let Some(answer) = answers.get_mut(number)
                         && answer.replace(reply).is_none()
                     {
@@ -454,25 +513,28 @@ impl<'a> BlockingSession<'a> {
             }
             let left = until.map(|until| clock::now().until(until));
             let interval = self.gives_up.as_ref().map(|_| GIVE_UP_INTERVAL);
-            let message = match [left, interval].into_iter().flatten().min() {
+            let tell_in = self.tells.as_ref().and(self.wait).map(|wait| clock::now().until(wait.tell_at));
+            let message = match [left, interval, tell_in].into_iter().flatten().min() {
                 Some(span) => self.messages.recv_timeout(span),
                 None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match message {
                 Ok(message) => return Ok(message),
                 Err(RecvTimeoutError::Disconnected) => return Err(ended),
-                Err(RecvTimeoutError::Timeout)
-                    if left.is_some_and(|left| interval.is_none_or(|interval| left <= interval)) =>
-                {
+                Err(RecvTimeoutError::Timeout) if until.is_some_and(|until| until <= clock::now()) => {
                     return Err(BlockingError::TimedOut(self.within));
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.tell_if_due(),
             }
         }
     }
 
     fn session_changed(&mut self, change: SessionChange) -> Result<(), BlockingError> {
         match change {
+            SessionChange::ServersSay(servers) => {
+                self.servers = servers;
+                Ok(())
+            }
             SessionChange::Unreachable(servers) => Err(BlockingError::Unreachable(self.within, servers)),
             SessionChange::Lost(RequestError::AuthFailed) => {
                 Err(BlockingError::CredentialsRefused(self.hosts.clone(), self.has_credentials))

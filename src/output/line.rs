@@ -42,6 +42,20 @@ pub fn draw_line(line: &Line, group: Pid) {
     }
 }
 
+/// Shows this text below all other output, or removes it. When this returns, it is removed.
+pub fn draw_text(text: Option<String>, group: Pid) {
+    match text {
+        Some(text) if tcgetpgrp(stderr()).is_ok_and(|foreground| foreground == group) => {
+            buffer::line(Some(format!("zklock: {text}")));
+        }
+        Some(_) => {}
+        None => {
+            erase_line();
+            buffer::drain();
+        }
+    }
+}
+
 /// Removes the line from the screen.
 pub fn erase_line() {
     buffer::line(None);

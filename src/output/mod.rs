@@ -14,7 +14,7 @@ use env_logger::Target;
 use log::{Level, LevelFilter};
 
 pub use self::buffer::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
-pub use self::line::{can_draw_line, draw_line, erase_line};
+pub use self::line::{can_draw_line, draw_line, draw_text, erase_line};
 use zklock_core::message::{self, Message};
 use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;

@@ -1,12 +1,14 @@
 //! The session of a subcommand.
 
 use anyhow::{Context, Result, bail};
+use nix::unistd::getpgrp;
 use zklock_core::path::NodePath;
-use zklock_core::server_wait::{Awaited, ServerWait};
+use zklock_core::server_wait::ServerWait;
 use zklock_core::text::without_controls;
 
-use crate::cli::Options;
+use crate::cli::{LogFormat, Options};
 use crate::ensemble::{Answer, BlockingSession, Limit, RequestError, Settings};
+use crate::output;
 use crate::process::clock;
 
 /// The most attempts to delete a node if the connection is lost each time.
@@ -19,28 +21,35 @@ pub(super) const NO_THREAD: &str = "can't start a thread for the session";
 pub(super) fn open(options: &Options) -> Result<BlockingSession<'static>> {
     let connect_timeout = options.ensemble.connect_timeout;
     let settings = Settings::new(&options.connection(), clock::now() + connect_timeout)?;
-    let tells = tells(&settings);
     let session = BlockingSession::open(settings, Limit::Each(connect_timeout)).context(NO_THREAD)?;
-    let mut session = session.telling(tells);
+    let mut session = session.telling(tells(options));
     session.connect()?;
     Ok(session)
 }
 
-/// Reports as a step what each server says while there is no session.
-pub(super) fn tells(settings: &Settings) -> impl Fn(&[String]) + use<> {
-    let (began, deadline, hosts) = (clock::now(), settings.deadline, settings.hosts.to_string());
-    move |servers| {
-        let now = clock::now();
-        let wait = ServerWait {
-            awaited: Awaited::Session,
-            waited: now.since(began),
-            left: deadline.map(|deadline| now.until(deadline)),
-            ready_in: None,
-            holds: false,
-            hosts: hosts.clone(),
-            servers: servers.to_vec(),
-        };
-        log::info!("{wait}");
+/// Shows a wait for the servers: in a line on a terminal, and as a step at its beginning and whenever what the servers say
+/// changes.
+pub(super) fn tells(options: &Options) -> impl FnMut(Option<&ServerWait>) + use<> {
+    let mut line = line(options);
+    let mut told = None;
+    move |wait| {
+        line(wait.map(ToString::to_string));
+        if let Some(wait) = wait
+            && told.as_ref() != Some(&(wait.awaited, wait.servers.clone()))
+        {
+            log::info!("{wait}");
+            told = Some((wait.awaited, wait.servers.clone()));
+        }
+    }
+}
+
+/// Shows a wait in a line on the terminal, if there is one and `-q` or JSON don't hide it.
+pub(super) fn line(options: &Options) -> impl FnMut(Option<String>) + use<> {
+    let is_shown = options.ensemble.log_format == LogFormat::Text && output::can_draw_line();
+    move |text| {
+        if is_shown {
+            output::draw_text(text, getpgrp());
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use std::thread;
 use anyhow::{Context, Result};
 use zklock_core::leftover_nodes::LeftoverNodes;
 use zklock_core::run::{Input, LookUp};
+use zklock_core::server_wait::{Awaited, ServerWait};
 
 use crate::ensemble::{
     BlockingError, BlockingSession, Limit, NodePath, RequestError, SessionChange, SessionKey, Settings,
@@ -60,8 +61,10 @@ fn look_up(nodes: Vec<NodePath>, settings: Settings, events: Emitter) -> LookUp 
     let limit = settings.deadline.map_or(Limit::Each(settings.session_timeout), Limit::Until);
     let Ok(session) = BlockingSession::open(settings, limit) else { return LookUp::NoAnswer };
     // The run has no session of its own yet.
-    let mut session = session.telling(move |servers| {
-        events.emit(Input::Session(SessionKey::default(), SessionChange::ServersSay(servers.to_vec())));
+    let mut session = session.telling(move |wait| {
+        if let Some(ServerWait { awaited: Awaited::Session, servers, .. }) = wait {
+            events.emit(Input::Session(SessionKey::default(), SessionChange::ServersSay(servers.clone())));
+        }
     });
     let answers = match session.connect().and_then(|()| session.watch_all(nodes)) {
         Ok(answers) => answers,

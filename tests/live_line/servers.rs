@@ -27,6 +27,52 @@ fn a_search_for_servers_shows_what_each_said_and_how_long_it_lasts_still() {
     assert_eq!(super::screen::visible(&terminal.text()), ["work"]);
 }
 
+#[test]
+fn a_subcommand_shows_a_search_for_servers_and_removes_the_line() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("line-subcommand");
+    let hosts = proxy.connect_string();
+    let case = case.through(&hosts);
+    for (subcommand, result) in [("status", "free"), ("revoke", "it is free"), ("forget", "no success")] {
+        proxy.refuse_new(true);
+        let zklock = case.zklock().env("TERM", "xterm").args(["--connect-timeout", "5m", subcommand]);
+        let mut terminal = zklock.arg(case.path()).in_terminal();
+        let wait = format!("zklock: connecting for 1 s, 4 min 59 s left; {hosts}: connection refused");
+        terminal.expect(&wait, DEADLINE);
+        terminal.expect("connecting for 2 s", DEADLINE);
+        proxy.refuse_new(false);
+        terminal.expect(result, DEADLINE);
+        terminal.wait(DEADLINE);
+        let visible = super::screen::visible(&terminal.text());
+        assert!(!visible.iter().any(|line| line.contains("connecting")), "{visible:?}");
+    }
+    for hidden in ["-q", "--log-format=json"] {
+        proxy.refuse_new(true);
+        let zklock = case.zklock().env("TERM", "xterm").args([hidden, "--connect-timeout", "2", "status"]);
+        let mut terminal = zklock.in_terminal();
+        terminal.expect("could be reached", DEADLINE);
+        terminal.wait(DEADLINE);
+        assert!(!terminal.text().contains("connecting"), "{:?}", terminal.text());
+    }
+}
+
+/// It has a session, and one of the servers doesn't say what it is.
+#[test]
+fn check_shows_that_it_waits_for_the_answer_of_a_server() {
+    let silent = Server::start();
+    let case = Case::new("line-check");
+    silent.freeze();
+    let hosts = format!("{},{}", case.hosts(), silent.connect_string());
+    let zklock = case.zklock().env("TERM", "xterm").args(["-z", &hosts, "--connect-timeout", "5m", "check"]);
+    let mut terminal = zklock.in_terminal();
+    terminal.expect("zklock: waiting for an answer of each server for 1 s, 4 min ", DEADLINE);
+    silent.thaw();
+    terminal.expect("latency", DEADLINE);
+    terminal.wait(DEADLINE);
+    let visible = super::screen::visible(&terminal.text());
+    assert!(!visible.iter().any(|line| line.contains("waiting for")), "{visible:?}");
+}
+
 /// The holder may have ended meanwhile: its time counts until the last answer.
 #[test]
 fn a_waiter_shows_that_the_servers_are_silent_and_what_it_knew_before() {

@@ -7,8 +7,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use zklock_core::duration;
+use zklock_core::server_wait::NOTICEABLE;
+use zklock_core::text;
+use zklock_core::time::BootTime;
 
-use super::super::session::{NO_THREAD, tells};
+use super::super::session::{NO_THREAD, line, tells};
 use super::facts::{Chroot, ChrootState, Facts, SessionError};
 use super::interrupt::Interrupt;
 use super::{old_records, probe, queue};
@@ -23,8 +26,8 @@ const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Gathers all facts within twice the connect timeout.
 pub(super) fn gather(check: &CheckOptions, options: &Options, interrupt: &Interrupt) -> Result<Facts> {
-    let connect_timeout = options.ensemble.connect_timeout;
-    let mut settings = Settings::new(&options.connection(), clock::now() + connect_timeout)?;
+    let (connect_timeout, began) = (options.ensemble.connect_timeout, clock::now());
+    let mut settings = Settings::new(&options.connection(), began + connect_timeout)?;
     settings.session_timeout = check.session_timeout.unwrap_or(settings.session_timeout);
     settings.refusals_end = true;
     let hosts = settings.hosts.to_string();
@@ -53,8 +56,8 @@ pub(super) fn gather(check: &CheckOptions, options: &Options, interrupt: &Interr
         records: vec![],
         now: host_time(),
     };
-    ask_in_a_session(&mut facts, settings, connect_timeout, check.create_chroot, interrupt)?;
-    facts.servers = wait_for(&servers, interrupt);
+    ask_in_a_session(&mut facts, settings, options, check.create_chroot, interrupt)?;
+    facts.servers = wait_for(&servers, began + connect_timeout, line(options), interrupt);
     Ok(facts)
 }
 
@@ -67,33 +70,51 @@ fn ask_each(settings: Settings, connect_timeout: Duration) -> Result<Receiver<Ve
     Ok(servers)
 }
 
-fn wait_for(servers: &Receiver<Vec<ServerReport>>, interrupt: &Interrupt) -> Vec<ServerReport> {
-    while interrupt.signal().is_none() {
-        match servers.recv_timeout(INTERVAL) {
-            Ok(servers) => return servers,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+/// Waits for the direct answers, which are complete at this time at the latest, and shows a `line` meanwhile.
+fn wait_for(
+    servers: &Receiver<Vec<ServerReport>>,
+    until: BootTime,
+    mut line: impl FnMut(Option<String>),
+    interrupt: &Interrupt,
+) -> Vec<ServerReport> {
+    let began = clock::now();
+    let mut tell_at = began + NOTICEABLE;
+    let reports = loop {
+        if interrupt.signal().is_some() {
+            break vec![];
         }
-    }
-    vec![]
+        match servers.recv_timeout(INTERVAL) {
+            Ok(servers) => break servers,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break vec![],
+        }
+        let now = clock::now();
+        if tell_at <= now {
+            let (waited, left) = (text::whole(now.since(began)), text::whole(now.until(until)));
+            line(Some(format!("waiting for an answer of each server for {waited}, {left} left")));
+            tell_at = now + NOTICEABLE;
+        }
+    };
+    line(None);
+    reports
 }
 
 fn ask_in_a_session(
     facts: &mut Facts,
     settings: Settings,
-    connect_timeout: Duration,
+    options: &Options,
     create_chroot: bool,
     interrupt: &Interrupt,
 ) -> Result<()> {
+    let connect_timeout = options.ensemble.connect_timeout;
     let limit = Limit::Until(clock::now() + connect_timeout * 2);
-    let tells = tells(&settings);
     let session = BlockingSession::open(settings, limit).context(NO_THREAD)?;
-    let mut session = session.telling(tells).unless(|| interrupt.signal().is_some());
+    let mut session = session.telling(tells(options)).unless(|| interrupt.signal().is_some());
     match session.connect() {
         Ok(()) => {
             facts.session = Ok(session.timeout().unwrap_or(facts.asked));
             if let Err(why) = ask(facts, &mut session, connect_timeout, create_chroot) {
-                facts.broken = Some(text(&why, connect_timeout));
+                facts.broken = Some(failure(&why, connect_timeout));
             }
         }
         Err(why) => facts.session = Err(session_error(&why, connect_timeout)),
@@ -150,7 +171,7 @@ fn session_error(why: &BlockingError, connect_timeout: Duration) -> SessionError
     }
 }
 
-fn text(why: &BlockingError, connect_timeout: Duration) -> String {
+fn failure(why: &BlockingError, connect_timeout: Duration) -> String {
     match why {
         BlockingError::SessionEnded(failure) => failure.to_string(),
         _ => format!("no answer within {}", duration::text(connect_timeout * 2)),
