@@ -17,7 +17,7 @@ pub const AUTH: &str = "ZKLOCK_AUTH";
 
 /// The command under its locks, and what only the rooms that act need to know of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub struct JobSpec {
     /// The locks and the command.
     pub invocation: Invocation,
     /// What other contenders see instead of the program's name.
@@ -65,7 +65,7 @@ impl Invocation {
 
 /// How to reach the servers.
 #[derive(Debug, Clone)]
-pub struct Connection {
+pub struct ConnectionSpec {
     /// The ensemble.
     pub hosts: Hosts,
     /// The session timeout to request.

@@ -16,17 +16,17 @@ use super::worker;
 use crate::ensemble::Settings;
 use crate::link::{self, InheritedState, Side};
 use crate::output;
-use crate::plan::{Connection, Invocation, Job};
+use crate::plan::{ConnectionSpec, Invocation, JobSpec};
 use crate::process::clock;
 use crate::process::faked_clock::refuse_faked_clocks;
 
 /// Runs the command under its locks, and returns how zklock is to exit.
-pub fn run(plan: Plan, job: &Job, connection: &Connection) -> Result<Exit> {
+pub fn run(plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Result<Exit> {
     fit::check(&plan, &job.invocation)?;
     under_lock(plan, job, connection).with_context(|| job.invocation.first_lock().to_string())
 }
 
-fn under_lock(mut plan: Plan, job: &Job, connection: &Connection) -> Result<Exit> {
+fn under_lock(mut plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Result<Exit> {
     refuse_faked_clocks()?;
     // All files are read before there are two processes that could wait for a disk.
     let settings = Settings::new(connection, plan.connect_by())?;

@@ -95,7 +95,7 @@ fn a_lock_that_is_revoked_is_lost_and_then_the_command_is_stopped() {
 }
 
 #[test]
-fn no_server_is_an_error_with_what_each_said_and_verbs_tell_it_too() {
+fn no_server_is_an_error_with_what_each_said_and_subcommands_tell_it_too() {
     let case = Case::new("log-json-unreachable");
     let servers = ["-z", "127.0.0.1:1", "--connect-timeout", "0.3"];
     let (output, lines) = told(&case, &servers, &["true"]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::mem::discriminant;
 
 use zklock_core::queue::name::{Family, Mode, Name};
-use zklock_core::queue::order::{Decision, anybody_behind, decide, look};
+use zklock_core::queue::order::{Decision, anybody_behind, decide, decide_as_next};
 
 use super::shown::assert_harmless;
 
@@ -30,7 +30,7 @@ pub fn check(data: &[u8]) {
         assert_eq!(decide(&children, child), Decision::Gone, "not a contender: {child:?}");
     }
     for (family, mode) in [(Family::Curator, Mode::Exclusive), (Family::Kazoo, Mode::Shared)] {
-        match look(&children, family, mode) {
+        match decide_as_next(&children, family, mode) {
             Decision::Hold => assert!(names.iter().all(|name| name.mode == mode && mode == Mode::Shared)),
             Decision::Wait { holder, .. } => assert!(children.contains(&holder)),
             Decision::Refuse(refusal) => assert_harmless(&refusal.to_string()),

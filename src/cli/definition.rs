@@ -109,7 +109,7 @@ pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
 }
 
 /// The remedy for an option of a subcommand that was written before the subcommand.
-pub(super) fn verb_with(definition: &Command, option: &str) -> Option<String> {
+pub(super) fn subcommand_with(definition: &Command, option: &str) -> Option<String> {
     let long = option.strip_prefix("--")?;
     let has = |subcommand: &&Command| {
         subcommand.get_arguments().any(|arg| !arg.is_hide_set() && arg.get_long() == Some(long))
@@ -122,7 +122,7 @@ pub(super) fn verb_with(definition: &Command, option: &str) -> Option<String> {
 }
 
 /// Refuses options of the main job before a subcommand, where they have no effect.
-pub(super) fn check_goes_with_verb(matches: &ArgMatches) -> Result<(), StartError> {
+pub(super) fn check_goes_with_subcommand(matches: &ArgMatches) -> Result<(), StartError> {
     let given = matches
         .subcommand_name()
         .and_then(|name| SUBCOMMANDS.iter().copied().find(|subcommand| *subcommand == name));

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verb_shows_its_own_options_first_and_alone_in_the_short_help() {
+    fn a_subcommand_shows_its_own_options_first_and_alone_in_the_short_help() {
         let mut definition = definition();
         definition.build();
         for subcommand in definition.get_subcommands_mut() {

@@ -37,10 +37,10 @@ pub enum InvocationError {
     OncePerSeveral,
     /// A misspelt subcommand, and the subcommand that was probably meant.
     #[error("'{0}' is neither a lock path, which begins with '/', nor a subcommand; did you mean '{1}'?")]
-    MisspeltVerb(String, &'static str),
+    MisspeltSubcommand(String, &'static str),
     /// A subcommand of another lock program, and what to write instead.
     #[error("'{0}' is not a subcommand of zklock: {1}")]
-    VerbOfOtherTool(String, &'static str),
+    SubcommandOfOtherTool(String, &'static str),
     /// A number, which flock(1) takes as a file descriptor.
     #[error(
         "'{0}' can't be a lock: zklock takes no file descriptor; put the commands under the lock behind -c, as in \
@@ -131,9 +131,9 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
                     _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
                         InvocationError::Descriptor(word)
                     }
-                    (Some(instead), _) => InvocationError::VerbOfOtherTool(word, instead),
+                    (Some(instead), _) => InvocationError::SubcommandOfOtherTool(word, instead),
                     (None, Some(subcommand)) if why == PathError::NotAbsolute => {
-                        InvocationError::MisspeltVerb(word, subcommand)
+                        InvocationError::MisspeltSubcommand(word, subcommand)
                     }
                     _ => InvocationError::Path(word, why),
                 }

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_behind_a_verb_names_the_verb() {
+    fn a_mistake_behind_a_subcommand_names_the_subcommand() {
         for (words, expected) in [
             (&["status", "-r"][..], Some("status")),
             (&["revoke"], Some("revoke")),

@@ -121,7 +121,7 @@ pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> 
     options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
     credentials(&mut options.ensemble, &matches, &config);
     options.ensemble.unreachable_files = config.unreachable().to_vec();
-    definition::check_goes_with_verb(&matches)?;
+    definition::check_goes_with_subcommand(&matches)?;
     if let Some(Subcommand::Revoke(revoke)) = &mut options.subcommand {
         revoke
             .check_node()
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verb_is_listed() {
+    fn every_subcommand_is_listed() {
         let subcommands =
             <Subcommand as clap::Subcommand>::augment_subcommands(clap::Command::new("subcommands"));
         assert!(subcommands.get_subcommands().map(clap::Command::get_name).eq(SUBCOMMANDS.iter().copied()));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verb_is_distinguished_from_a_path_and_a_command() {
+    fn a_subcommand_is_distinguished_from_a_path_and_a_command() {
         let subcommand = |words: &[&str]| parsed(words).unwrap().subcommand;
         assert!(matches!(subcommand(&["status"]), Some(Subcommand::Status(_))));
         assert!(matches!(subcommand(&["-z", "h:1", "status", "--json", "/a"]), Some(Subcommand::Status(_))));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_may_be_named_before_and_after_a_verb() {
+    fn servers_may_be_named_before_and_after_a_subcommand() {
         for words in [["-z", "h:1", "status"], ["status", "-z", "h:1"]] {
             let options = parsed(&words).unwrap();
             assert_eq!(options.ensemble.zookeeper.to_string(), "h:1");

@@ -1,7 +1,7 @@
 //! Subcommands and options of other lock programs, such as flock(1), and what to write instead.
 
 use super::definition;
-use super::definition::verb_with;
+use super::definition::subcommand_with;
 
 const RELEASE: &str =
     "a lock is released when its command ends; 'zklock revoke PATH' asks its holder to stop";
@@ -29,7 +29,7 @@ pub(super) fn option(subcommand: Option<&str>, name: &str) -> Option<String> {
         (None, name) => of_flock(name),
         _ => None,
     };
-    let of_a_subcommand = || verb_with(&definition(), name).filter(|_| subcommand.is_none());
+    let of_a_subcommand = || subcommand_with(&definition(), name).filter(|_| subcommand.is_none());
     known.map(str::to_owned).or_else(of_a_subcommand)
 }
 

@@ -4,16 +4,16 @@ use zklock_core::run::{Plan, Surroundings};
 use zklock_core::text::printable;
 
 use super::{InvocationError, Options};
-use crate::plan::{Connection, Invocation, Job, SecurityChoice};
+use crate::plan::{ConnectionSpec, Invocation, JobSpec, SecurityChoice};
 
 impl Options {
     /// The locks and the command.
     ///
     /// # Errors
     /// If the words aren't locks and a command, or don't go with the options.
-    pub fn job(&self) -> Result<Job, InvocationError> {
+    pub fn job(&self) -> Result<JobSpec, InvocationError> {
         let invocation = self.lock.invocation()?;
-        Ok(Job { invocation, label: self.lock.label.clone(), signal: self.lock.signal })
+        Ok(JobSpec { invocation, label: self.lock.label.clone(), signal: self.lock.signal })
     }
 
     /// The settings of a run.
@@ -49,9 +49,9 @@ impl Options {
     }
 
     /// How to reach the servers.
-    pub fn connection(&self) -> Connection {
+    pub fn connection(&self) -> ConnectionSpec {
         let security = &self.ensemble.security;
-        Connection {
+        ConnectionSpec {
             hosts: self.ensemble.zookeeper.clone(),
             session_timeout: self.lock.session_timeout,
             refusals_end: self.subcommand.is_none() && self.lock.gives_up_at_once(),

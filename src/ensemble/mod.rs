@@ -35,7 +35,7 @@ pub use zklock_core::protocol::{
 };
 use zklock_core::time::BootTime;
 
-use crate::plan::Connection;
+use crate::plan::ConnectionSpec;
 use crate::process::{limits, open_files};
 
 /// Everything needed to open a session.
@@ -59,7 +59,7 @@ impl Settings {
     /// # Errors
     /// If a file can't be read or others can read its secret, if its content is invalid, if options contradict each
     /// other, or if too few files may be open.
-    pub fn new(connection: &Connection, deadline: BootTime) -> Result<Self> {
+    pub fn new(connection: &ConnectionSpec, deadline: BootTime) -> Result<Self> {
         open_files::check_limit(connection.hosts.servers.len())?;
         limits::check_memory()?;
         Ok(Self {

@@ -3,7 +3,7 @@
 use zookeeper_client::{AddWatchMode, Client, Error, Stat};
 
 use super::failure::request_error;
-use super::requests::{Answer, LocalFuture, pause, retry_throttled};
+use super::requests::{LocalFuture, WatchedReply, pause, retry_throttled};
 use super::watches::Watcher;
 use super::{Node, NodePath, ReadNode, Reply, RequestError, ServerTime};
 
@@ -46,7 +46,7 @@ pub(super) fn sync<'a>(client: &'a Client, path: &NodePath) -> LocalFuture<'a, R
 /// A server reveals nothing about a node that zklock may not read, not even to a watch set by `exists` (since
 /// CVE-2024-23944). In that case the children of the lock path are watched instead, which wakes zklock more often than
 /// necessary.
-pub(super) fn watch(client: &Client, path: NodePath) -> LocalFuture<'_, Answer> {
+pub(super) fn watch(client: &Client, path: NodePath) -> LocalFuture<'_, WatchedReply> {
     let wanted = path.clone();
     let read = retry_throttled(move || client.get_and_watch_data(wanted.as_str()));
     Box::pin(async move {
@@ -55,7 +55,7 @@ pub(super) fn watch(client: &Client, path: NodePath) -> LocalFuture<'_, Answer> 
             Err(Error::NoAuth) => watch_from_above(client, &path).await,
             Err(error) => (Err(request_error(error)), None),
         };
-        Answer { reply: Reply::Read(path, node), watch }
+        WatchedReply { reply: Reply::Read(path, node), watch }
     })
 }
 
@@ -96,7 +96,7 @@ pub(super) fn get(client: &Client, path: NodePath) -> LocalFuture<'_, Result<Rea
 ///
 /// A second watch, on the list of children, reports children that can't be read, which servers hide from the first one
 /// (CVE-2024-23944). It is set first: up to ZooKeeper 3.8 a path has only one such watch, and a later one replaces it.
-pub(super) fn watch_below(client: &Client, path: NodePath) -> LocalFuture<'_, Answer> {
+pub(super) fn watch_below(client: &Client, path: NodePath) -> LocalFuture<'_, WatchedReply> {
     Box::pin(async move {
         let target = path.as_str();
         let watch = |mode| retry_throttled(move || client.watch(target, mode));
@@ -105,7 +105,7 @@ pub(super) fn watch_below(client: &Client, path: NodePath) -> LocalFuture<'_, An
             Err(error) => Err(error),
         };
         match set {
-            Ok(watchers) => Answer {
+            Ok(watchers) => WatchedReply {
                 reply: Reply::Watching(Ok(())),
                 watch: Some((path, Watcher::Persistent(Box::new(watchers)))),
             },

@@ -14,12 +14,12 @@ use super::{NodePath, Reply, Request, read, write};
 pub(super) type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// An answer, and the watch that was set with it.
-pub(super) struct Answer {
+pub(super) struct WatchedReply {
     pub(super) reply: Reply,
     pub(super) watch: Option<(NodePath, Watcher)>,
 }
 
-impl From<Reply> for Answer {
+impl From<Reply> for WatchedReply {
     fn from(reply: Reply) -> Self {
         Self { reply, watch: None }
     }
@@ -32,7 +32,7 @@ pub(super) fn send_request<'a>(
     client: &'a Client,
     acl: &'a [Acl],
     request: Request,
-) -> LocalFuture<'a, Answer> {
+) -> LocalFuture<'a, WatchedReply> {
     // A call sends its request when it is made, not when its future is polled. The calls are therefore made outside of
     // the async blocks, so that requests are sent in the order in which they arrive here.
     match request {
@@ -41,7 +41,9 @@ pub(super) fn send_request<'a>(
             answer(async move { Reply::ParentsMade(write::make_parents(client, acl, path.as_str()).await) })
         }
         Request::CreatePersistent(path) => {
-            answer(async move { Reply::ParentsMade(write::make_lasting(client, acl, path.as_str()).await) })
+            answer(
+                async move { Reply::ParentsMade(write::create_persistent(client, acl, path.as_str()).await) },
+            )
         }
         Request::List(path) => {
             let list = read::list(client, &path);
@@ -66,7 +68,9 @@ pub(super) fn send_request<'a>(
             answer(async move { Reply::Deleted(delete.await) })
         }
         Request::RecordSuccess { record, data, node } => answer(async move {
-            Reply::SuccessRecorded(write::conclude(client, acl, record.as_str(), &data, node.as_str()).await)
+            Reply::SuccessRecorded(
+                write::record_success(client, acl, record.as_str(), &data, node.as_str()).await,
+            )
         }),
         Request::Write(path, data, version) => {
             let write = write::replace(client, path, data, version);
@@ -79,7 +83,7 @@ pub(super) fn send_request<'a>(
     }
 }
 
-fn answer<'a>(reply: impl Future<Output = Reply> + 'a) -> LocalFuture<'a, Answer> {
+fn answer<'a>(reply: impl Future<Output = Reply> + 'a) -> LocalFuture<'a, WatchedReply> {
     Box::pin(async move { reply.await.into() })
 }
 

@@ -21,7 +21,7 @@ use zookeeper_client::{Acl, Client, Error, SessionInfo, SessionState};
 
 use super::connect::{Connection, Dialer};
 use super::library_task::LibraryTask;
-use super::requests::{Answer, LocalFuture, send_request};
+use super::requests::{LocalFuture, WatchedReply, send_request};
 use super::security::{Rotation, to_library};
 use super::watches::Watches;
 use super::{
@@ -365,7 +365,7 @@ async fn serve(
     library: &LibraryTask,
     sink: &SessionSink,
 ) -> Served {
-    let mut requests: FuturesUnordered<LocalFuture<'_, (Asker, Answer)>> = FuturesUnordered::new();
+    let mut requests: FuturesUnordered<LocalFuture<'_, (Asker, WatchedReply)>> = FuturesUnordered::new();
     let mut state = client.state_watcher();
     loop {
         let changed = async { state.changed().await };
@@ -382,7 +382,7 @@ async fn serve(
             },
             // Watches before replies: a reply's reader should know of a change that was already seen.
             (asker, reply) = Box::pin(watches.next()).fuse() => sink.reply(asker, reply),
-            (asker, Answer { reply, watch }) = requests.select_next_some() => {
+            (asker, WatchedReply { reply, watch }) = requests.select_next_some() => {
                 // The server says that the session has moved to another connection: a new one takes it back.
                 if reply.failure() == Some(&RequestError::ConnectionLost) {
                     requests.push(Box::pin(ready((asker, reply.into()))));

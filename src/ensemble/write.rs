@@ -7,7 +7,7 @@ use zklock_core::time::BootTime;
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
 
 use super::failure::request_error;
-use super::requests::{Answer, LocalFuture, pause, retry_throttled};
+use super::requests::{LocalFuture, WatchedReply, pause, retry_throttled};
 use super::{Created, NodePath, Reply, RequestError, ServerTime, read};
 use crate::process::clock;
 
@@ -18,7 +18,7 @@ pub(super) fn create<'a>(
     parent: &str,
     prefix: String,
     data: Vec<u8>,
-) -> LocalFuture<'a, Answer> {
+) -> LocalFuture<'a, WatchedReply> {
     let path = format!("{parent}/{prefix}");
     // The path is borrowed by the future of the call, so both live in one block; it is polled once at the end of this
     // function, which makes the call.
@@ -71,13 +71,13 @@ async fn check_readable(client: &Client, path: &str) -> Result<(), RequestError>
 /// if the server doesn't support containers.
 pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), RequestError> {
     match make(client, acl, path, CreateMode::Container).await {
-        Err(RequestError::Unsupported) => make_lasting(client, acl, path).await,
+        Err(RequestError::Unsupported) => create_persistent(client, acl, path).await,
         result => result,
     }
 }
 
 /// Creates `path` and its ancestors as persistent nodes.
-pub(super) async fn make_lasting(client: &Client, acl: &[Acl], path: &str) -> Result<(), RequestError> {
+pub(super) async fn create_persistent(client: &Client, acl: &[Acl], path: &str) -> Result<(), RequestError> {
     make(client, acl, path, CreateMode::Persistent).await
 }
 
@@ -130,7 +130,7 @@ pub(super) fn replace(
 
 /// Writes the record and deletes the node in one transaction. The record is created if it doesn't exist. If another
 /// client creates or deletes it at the same time, the transaction is retried.
-pub(super) async fn conclude(
+pub(super) async fn record_success(
     client: &Client,
     acl: &[Acl],
     record: &str,

@@ -182,7 +182,7 @@ impl WorkerSide {
     pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
         // A store wakes no process: a monitor that sleeps until a later moment must be notified.
         if self.show_deadline(deadline) {
-            self.send(&Report::Shorter);
+            self.send(&Report::DeadlineChanged);
         }
     }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use log::Level;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use zklock_core::message::Report;
+use zklock_core::message::LogEntry;
 use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
 
@@ -22,13 +22,13 @@ struct JsonLine<'a> {
 }
 
 /// The line for a message of a run; `own` is zklock's node at that lock.
-pub(super) fn run_message(path: &LockPath, own: Option<&OwnedNode>, report: Report) -> String {
+pub(super) fn run_message(path: &LockPath, own: Option<&OwnedNode>, entry: LogEntry) -> String {
     line(&JsonLine {
         lock: Some(path.as_str()),
         node: own.map(|node| node.path.as_str()),
         token: own.map(|node| node.czxid),
-        fields: report.fields,
-        ..plain(report.level.word(), report.event, &report.text)
+        fields: entry.fields,
+        ..plain(entry.level.word(), entry.event, &entry.text)
     })
 }
 

@@ -1,4 +1,4 @@
-//! Lists locks on the servers: their contenders in order, their neighbours, and the last success of `--once-per`.
+//! Lists locks on the servers: their contenders in order, their nodes of other recipes, and the last success of `--once-per`.
 //!
 //! The data is serialized as `status --json` shows it; `docs/status-json.md` specifies each field.
 
@@ -10,10 +10,10 @@ use serde::{Serialize, Serializer};
 use zklock_core::path::{LockPath, NodePath};
 use zklock_core::queue::name::{Family, Mode, Name};
 use zklock_core::queue::once::{LastSuccess, record_path, recorded_lock};
-use zklock_core::queue::order::{QueueEntry, entries};
+use zklock_core::queue::order::{QueueEntry, queue_entries};
 use zklock_core::queue::record::{Record, revocation};
 
-use super::neighbours::{self, Neighbour, Neighbours, neighbours};
+use super::other_recipes::{self, RecipeNode, RecipeNodes, recipe_nodes};
 use super::owner::{Owner, session_id};
 use crate::ensemble::{Answer, BlockingSession, ReadNode, RequestError, ServerTime};
 
@@ -27,7 +27,7 @@ pub(super) struct Lock {
     /// In the order of the queue; `None` if the path can't be listed.
     pub(super) contenders: Option<Vec<ListedContender>>,
     /// Users of the path with another recipe. zklock refuses to share a path with them.
-    pub(super) neighbours: Vec<Neighbour>,
+    pub(super) other_recipes: Vec<RecipeNode>,
     pub(super) last_success: Option<Success>,
 }
 
@@ -125,10 +125,10 @@ pub(super) struct Success {
 }
 
 impl Lock {
-    /// Whether a contender or a neighbour may be using the lock.
+    /// Whether a contender or a node of another recipe may be using the lock.
     pub(super) fn is_held(&self) -> bool {
         self.contenders().iter().any(|contender| contender.state == State::Held)
-            || !self.neighbours.is_empty()
+            || !self.other_recipes.is_empty()
     }
 
     /// The contenders; none if the path can't be listed.
@@ -181,7 +181,7 @@ pub(super) fn lock_of(session: &mut BlockingSession<'_>, path: &LockPath, node: 
     Ok(Listing::new(describe(session, found)?, vec![]))
 }
 
-/// Every lock at or below these paths. A path is a lock if it has a contender, a neighbour, or a record of a success.
+/// Every lock at or below these paths. A path is a lock if it has a contender, a node of another recipe, or a record of a success.
 pub(super) fn locks_below(session: &mut BlockingSession<'_>, roots: &[String]) -> Result<Listing> {
     let mut closed = vec![];
     // A root may be a lock of which only the record of a success is left, beside it.
@@ -205,7 +205,7 @@ pub(super) fn locks_below(session: &mut BlockingSession<'_>, roots: &[String]) -
                 }
             }
             if children.iter().any(|child| Name::parse(child).is_some())
-                || neighbours::may_be_among(&children)
+                || other_recipes::may_be_among(&children)
             {
                 found.insert(path, children);
             }
@@ -217,7 +217,7 @@ pub(super) fn locks_below(session: &mut BlockingSession<'_>, roots: &[String]) -
     }
     let (mut locks, unlisted) = describe(session, found)?;
     locks.retain(|lock| {
-        !lock.contenders().is_empty() || !lock.neighbours.is_empty() || lock.last_success.is_some()
+        !lock.contenders().is_empty() || !lock.other_recipes.is_empty() || lock.last_success.is_some()
     });
     Ok(Listing::new((locks, unlisted), closed))
 }
@@ -255,7 +255,7 @@ fn list(session: &mut BlockingSession<'_>, paths: &[String]) -> Result<Vec<Optio
     paths.iter().zip(answers).map(children).collect()
 }
 
-/// Reads every contender's node, every record and every neighbour. Also returns the paths that can't be searched for a
+/// Reads every contender's node, every record and every node of another recipe. Also returns the paths that can't be searched for a
 /// semaphore.
 fn describe(
     session: &mut BlockingSession<'_>,
@@ -275,10 +275,10 @@ fn describe(
             Err(failure) => bail!("{path}: {failure}"),
         }
     }
-    let Neighbours { mut by_path, unlisted } = neighbours(session, &locks)?;
+    let RecipeNodes { mut by_path, unlisted } = recipe_nodes(session, &locks)?;
     let lock = |(path, children): (String, Vec<String>)| {
-        let neighbours = by_path.remove(&path).unwrap_or_default();
-        lock(path, &children, &nodes, neighbours)
+        let other_recipes = by_path.remove(&path).unwrap_or_default();
+        lock(path, &children, &nodes, other_recipes)
     };
     Ok((locks.into_iter().map(lock).collect(), unlisted))
 }
@@ -287,14 +287,14 @@ fn lock(
     path: String,
     children: &[String],
     nodes: &BTreeMap<NodePath, ReadNode>,
-    neighbours: Vec<Neighbour>,
+    other_recipes: Vec<RecipeNode>,
 ) -> Lock {
     let existing: Vec<String> = children
         .iter()
         .filter(|child| nodes.contains_key(&NodePath::from(format!("{path}/{child}"))))
         .cloned()
         .collect();
-    let contenders = entries(&existing)
+    let contenders = queue_entries(&existing)
         .into_iter()
         .filter_map(|entry| {
             let node = NodePath::from(format!("{path}/{}", entry.name.text));
@@ -303,7 +303,7 @@ fn lock(
         })
         .collect();
     let last_success = nodes.get(&record_path(&path)).map(success);
-    Lock { path, contenders: Some(contenders), neighbours, last_success }
+    Lock { path, contenders: Some(contenders), other_recipes, last_success }
 }
 
 fn contender(entry: &QueueEntry<'_>, node: NodePath, read: &ReadNode) -> ListedContender {

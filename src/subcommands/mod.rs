@@ -6,7 +6,7 @@ mod forget;
 mod listing;
 mod manual;
 mod manual_text;
-mod neighbours;
+mod other_recipes;
 mod owner;
 mod revoke;
 mod session;

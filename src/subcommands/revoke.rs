@@ -12,7 +12,7 @@ use zklock_core::queue::record::{CURATOR_REVOKES, Record, revocation};
 use zklock_core::text::without_controls;
 
 use super::listing::{ListedContender, State, lock_of, locks};
-use super::neighbours;
+use super::other_recipes;
 use super::print;
 use super::session;
 use crate::cli::{Options, RevokeOptions};
@@ -34,20 +34,21 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
         Some(node) => lock_of(&mut session, path, node)?,
         None => locks(&mut session, std::slice::from_ref(path))?,
     };
-    listing.unlisted.iter().for_each(|path| log::warn!("{}", neighbours::unlisted(path)));
+    listing.unlisted.iter().for_each(|path| log::warn!("{}", other_recipes::unlisted(path)));
     let lock = listing.locks.pop();
-    let (contenders, neighbours) = lock.map(|lock| (lock.contenders, lock.neighbours)).unwrap_or_default();
+    let (contenders, other_recipes) =
+        lock.map(|lock| (lock.contenders, lock.other_recipes)).unwrap_or_default();
     let Some(contenders) = contenders else {
         bail!("{path}: no permission to look there (READ): ask for it, or use other credentials");
     };
     let chosen = choose(revoke, contenders)?;
     if chosen.is_empty() {
         let why = revoke.node.as_deref().map_or_else(
-            || match neighbours.as_slice() {
+            || match other_recipes.as_slice() {
                 [] => "it is free".to_owned(),
-                neighbours => format!(
+                other_recipes => format!(
                     "no zklock holds it; {} uses the path and can't be asked to stop",
-                    neighbours::summary(neighbours)
+                    other_recipes::summary(other_recipes)
                 ),
             },
             |node| {

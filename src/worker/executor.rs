@@ -37,7 +37,7 @@ pub(super) enum Done {
 #[derive(Debug)]
 pub(super) struct Executor<'a> {
     worker: WorkerSide,
-    plan: &'a plan::Job,
+    plan: &'a plan::JobSpec,
     mode: Mode,
     settings: &'a Settings,
     events: Emitter,
@@ -57,7 +57,7 @@ impl<'a> Executor<'a> {
     /// An executor that hasn't opened a session or started a command.
     pub(super) fn new(
         worker: WorkerSide,
-        plan: &'a plan::Job,
+        plan: &'a plan::JobSpec,
         mode: Mode,
         settings: &'a Settings,
         events: Emitter,

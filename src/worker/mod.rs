@@ -18,12 +18,12 @@ use self::inbox::Events;
 use crate::ensemble::Settings;
 use crate::link::{WorkerSide, clean};
 use crate::output;
-use crate::plan::Job;
+use crate::plan::JobSpec;
 use crate::process::system_error::explain;
 use crate::process::{clock, sys};
 
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
-pub fn work(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> ! {
+pub fn work(worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> ! {
     output::queue_output();
     let reporter = worker.reporter();
     let ended = begin(worker, plan, job, settings);
@@ -54,7 +54,7 @@ pub fn work(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> !
     sys::exit_at_once(0)
 }
 
-fn begin(worker: WorkerSide, plan: Plan, job: &Job, settings: &Settings) -> Result<End> {
+fn begin(worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> Result<End> {
     if !worker.set_up().context("can't become a subreaper")? {
         // The monitor is already dead, and nothing has been started.
         return Ok(End::Exit(Exit::Code(exit::FAILURE)));

@@ -20,7 +20,7 @@ fn assert_completed(shell: &mut Completing, name: &str, lines: &[(&str, &str)]) 
     }
 }
 
-fn verbs_options_and_values(name: &str) {
+fn subcommands_options_and_values(name: &str) {
     let case = Case::new("completed-words");
     let Some(mut shell) = Completing::start(&case, name) else { return };
     assert_completed(
@@ -136,18 +136,18 @@ fn no_servers(name: &str) {
 }
 
 #[test]
-fn bash_completes_verbs_options_and_values() {
-    verbs_options_and_values("bash");
+fn bash_completes_subcommands_options_and_values() {
+    subcommands_options_and_values("bash");
 }
 
 #[test]
-fn zsh_completes_verbs_options_and_values() {
-    verbs_options_and_values("zsh");
+fn zsh_completes_subcommands_options_and_values() {
+    subcommands_options_and_values("zsh");
 }
 
 #[test]
-fn fish_completes_verbs_options_and_values() {
-    verbs_options_and_values("fish");
+fn fish_completes_subcommands_options_and_values() {
+    subcommands_options_and_values("fish");
 }
 
 #[test]

@@ -289,7 +289,7 @@ fn control_characters_are_escaped_in_messages() {
 
 /// A subcommand's options aren't in `zklock --help`.
 #[test]
-fn a_mistake_behind_a_verb_names_the_verb_s_help() {
+fn a_mistake_behind_a_subcommand_names_the_subcommand_s_help() {
     let case = Case::new("subcommand-help");
     for (words, said) in [
         (&["status", "-r"][..], "unexpected argument '-r' found; did you mean '--recursive'?"),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Scene;
 use super::play::{Play, create_for, set};
-use crate::client::ContenderEvent;
+use crate::client::ClientEvent;
 use crate::client::message::{NodePath, Reply, Request, SessionChange};
 use crate::ensemble::wire::{Acl, Mode};
 
@@ -32,20 +32,18 @@ pub(super) const SEVERAL: &[Scene] = &[
 
 const T: Duration = Duration::from_secs(6);
 
-fn is_connected(news: &ContenderEvent) -> bool {
-    matches!(news, ContenderEvent::Session(SessionChange::Connected { .. }))
+fn is_connected(news: &ClientEvent) -> bool {
+    matches!(news, ClientEvent::Session(SessionChange::Connected { .. }))
 }
 
-fn is_reconnected(news: &ContenderEvent) -> bool {
-    matches!(news, ContenderEvent::Session(SessionChange::Reconnected))
+fn is_reconnected(news: &ClientEvent) -> bool {
+    matches!(news, ClientEvent::Session(SessionChange::Reconnected))
 }
 
-fn is_over(news: &ContenderEvent) -> bool {
+fn is_over(news: &ClientEvent) -> bool {
     matches!(
         news,
-        ContenderEvent::Session(
-            SessionChange::Closed | SessionChange::Lost(_) | SessionChange::Unreachable(_)
-        )
+        ClientEvent::Session(SessionChange::Closed | SessionChange::Lost(_) | SessionChange::Unreachable(_))
     )
 }
 
@@ -98,10 +96,10 @@ fn predecessor(play: &mut Play<'_>) {
     play.request(2, 3, Request::Watch(first.clone().into()));
     play.request(2, 4, Request::Watch(second.clone().into()));
     play.request(1, 5, Request::Write(first.clone().into(), b"revoked".to_vec(), -1));
-    play.news_until(2, |news| matches!(news, ContenderEvent::Reply(3, _)));
+    play.news_until(2, |news| matches!(news, ClientEvent::Reply(3, _)));
     play.request(2, 6, Request::Watch(first.clone().into()));
     close(play, 1, vec![first]);
-    play.news_until(2, |news| matches!(news, ContenderEvent::Reply(6, _)));
+    play.news_until(2, |news| matches!(news, ClientEvent::Reply(6, _)));
     play.request(2, 7, Request::Delete(second.clone().into()));
     close(play, 2, vec![second]);
 }
@@ -145,11 +143,11 @@ fn asked_while_away(play: &mut Play<'_>) {
     let (home, root) = (play.home(), play.path(""));
     play.stage.refuse(1, home, true);
     play.stage.cut(1, home);
-    play.news_until(1, |news| matches!(news, ContenderEvent::Session(SessionChange::Disconnected)));
+    play.news_until(1, |news| matches!(news, ClientEvent::Session(SessionChange::Disconnected)));
     play.stage.ask(1, 3, Request::List(root.clone().into()));
     play.stage.ask(1, 4, Request::Confirm(vec![root.into()]));
     play.stage.refuse(1, home, false);
-    play.news_until(1, |news| matches!(news, ContenderEvent::Reply(4, _)));
+    play.news_until(1, |news| matches!(news, ClientEvent::Reply(4, _)));
     close(play, 1, vec![]);
 }
 
@@ -237,7 +235,7 @@ fn refused(play: &mut Play<'_>) {
     // The hidden node is watched through the children of its parent.
     play.ask(2, &set("/hidden", "x", -1));
     play.create(2, "/other", Mode::Ephemeral);
-    play.news_until(1, |news| matches!(news, ContenderEvent::Reply(5, _)));
+    play.news_until(1, |news| matches!(news, ClientEvent::Reply(5, _)));
     close(play, 1, vec![none]);
     play.close(2);
 }
@@ -248,9 +246,9 @@ fn below(play: &mut Play<'_>) {
     let root = play.path("");
     play.request(2, 3, Request::WatchBelow(root.into()));
     play.stage.ask(1, 1, Request::MakeParents(play.path("/locks/job").into()));
-    play.news_until(1, |news| matches!(news, ContenderEvent::Reply(1, _)));
+    play.news_until(1, |news| matches!(news, ClientEvent::Reply(1, _)));
     for _ in 0..2 {
-        play.news_until(2, |news| matches!(news, ContenderEvent::Reply(3, _)));
+        play.news_until(2, |news| matches!(news, ClientEvent::Reply(3, _)));
     }
     close(play, 1, vec![]);
     close(play, 2, vec![]);
@@ -270,7 +268,7 @@ fn silent(play: &mut Play<'_>) {
     let home = play.home();
     play.stage.set_hole(1, home, true);
     let since = play.stage.now();
-    play.news_until(1, |news| matches!(news, ContenderEvent::Session(SessionChange::Disconnected)));
+    play.news_until(1, |news| matches!(news, ClientEvent::Session(SessionChange::Disconnected)));
     let took = play.since(since);
     // An eighth of the timeout after the last packet arrived, noticed a little later.
     let is_right = took >= T / 16 && took < T / 8 + Duration::from_secs(1);

@@ -40,7 +40,7 @@ mod watches;
 
 use std::time::Duration;
 
-use self::client::ContenderEvent;
+use self::client::ClientEvent;
 use self::client::message::{NodePath, Request};
 use self::ensemble::wire::{Op, ToClient};
 
@@ -86,7 +86,7 @@ trait Stage {
     fn open(&mut self, who: usize, servers: &[usize], timeout: Duration);
     fn ask(&mut self, who: usize, number: usize, request: Request);
     fn release(&mut self, who: usize, nodes: Vec<NodePath>);
-    fn news(&mut self, who: usize, within: Duration) -> Option<ContenderEvent>;
+    fn news(&mut self, who: usize, within: Duration) -> Option<ClientEvent>;
 
     /// Closes the connections from a zone to a server.
     fn cut(&mut self, zone: usize, server: usize);

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::{Heard, Stage};
-use crate::client::ContenderEvent;
+use crate::client::ClientEvent;
 use crate::client::message::{Node, ReadNode, Reply, Request, RequestError, SessionChange};
 use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Stat, ToClient, WireError};
 use crate::support::DEADLINE;
@@ -265,8 +265,8 @@ impl<'a> Play<'a> {
     pub(super) fn news_until(
         &mut self,
         who: usize,
-        is_last: impl Fn(&ContenderEvent) -> bool,
-    ) -> Vec<ContenderEvent> {
+        is_last: impl Fn(&ClientEvent) -> bool,
+    ) -> Vec<ClientEvent> {
         let mut all = vec![];
         loop {
             let Some(news) = self.stage.news(who, DEADLINE) else {
@@ -277,7 +277,7 @@ impl<'a> Play<'a> {
             // The number of these changes depends on how busy the machine is.
             if !matches!(
                 news,
-                ContenderEvent::Session(SessionChange::StillAway(_) | SessionChange::ServersSay(_))
+                ClientEvent::Session(SessionChange::StillAway(_) | SessionChange::ServersSay(_))
             ) {
                 self.note(line);
             }
@@ -292,7 +292,7 @@ impl<'a> Play<'a> {
     /// Records the news up to a new connection, sorted alphabetically.
     pub(super) fn news_until_reconnected(&mut self, who: usize) {
         let begin = self.trace.len();
-        self.news_until(who, |news| matches!(news, ContenderEvent::Session(SessionChange::Reconnected)));
+        self.news_until(who, |news| matches!(news, ClientEvent::Session(SessionChange::Reconnected)));
         self.trace[begin..].sort();
     }
 
@@ -300,26 +300,26 @@ impl<'a> Play<'a> {
     pub(super) fn request(&mut self, who: usize, number: usize, request: Request) -> Option<Reply> {
         self.stage.ask(who, number, request);
         let news = self.news_until(who, |news| {
-            matches!(news, ContenderEvent::Reply(n, reply) if *n == number && !matches!(reply, Reply::Changed(..)))
-                || matches!(news, ContenderEvent::Session(SessionChange::Lost(_)))
+            matches!(news, ClientEvent::Reply(n, reply) if *n == number && !matches!(reply, Reply::Changed(..)))
+                || matches!(news, ClientEvent::Session(SessionChange::Lost(_)))
         });
         news.into_iter().rev().find_map(|news| match news {
-            ContenderEvent::Reply(n, reply) if n == number => Some(reply),
+            ClientEvent::Reply(n, reply) if n == number => Some(reply),
             _ => None,
         })
     }
 
-    fn told_news(&mut self, who: usize, news: &ContenderEvent) -> String {
+    fn told_news(&mut self, who: usize, news: &ClientEvent) -> String {
         match news {
-            ContenderEvent::Session(SessionChange::Connected { id, timeout, .. }) => {
+            ClientEvent::Session(SessionChange::Connected { id, timeout, .. }) => {
                 self.sessions.insert(*id, who);
                 format!("{who} connected for {timeout:?}")
             }
-            ContenderEvent::Session(SessionChange::Lost(failure)) => {
+            ClientEvent::Session(SessionChange::Lost(failure)) => {
                 format!("{who} lost: {}", told_failure(failure))
             }
-            ContenderEvent::Session(change) => format!("{who} {change:?}"),
-            ContenderEvent::Reply(number, reply) => format!("{who} {number}: {}", self.told_reply(reply)),
+            ClientEvent::Session(change) => format!("{who} {change:?}"),
+            ClientEvent::Reply(number, reply) => format!("{who} {number}: {}", self.told_reply(reply)),
         }
     }
 

@@ -11,7 +11,7 @@ use zklock_core::protocol::QuestionIndex;
 
 use super::jute::{self, Reader, Writer};
 use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
-use crate::client::ContenderEvent;
+use crate::client::ClientEvent;
 use crate::client::message::{NodePath, Reply, Request, SessionChange};
 use crate::ensemble::wire::{Op, ToClient};
 use crate::support::network::{Network, ServerSettings};
@@ -35,22 +35,22 @@ pub(super) struct Real {
     servers: Servers,
     began: Instant,
     raw: BTreeMap<usize, Raw>,
-    sessions: BTreeMap<usize, (Session, Receiver<ContenderEvent>)>,
+    sessions: BTreeMap<usize, (Session, Receiver<ClientEvent>)>,
     passwords: BTreeMap<i64, Vec<u8>>,
     down: Vec<usize>,
 }
 
-struct Out(Sender<ContenderEvent>);
+struct Out(Sender<ClientEvent>);
 
 impl EventSink for Out {
     fn session(&self, _: SessionKey, change: SessionChange) {
-        self.0.send(ContenderEvent::Session(change)).ok();
+        self.0.send(ClientEvent::Session(change)).ok();
     }
 
     fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
         // The deletes of a release have no number of their own.
         let number = if let Asker::Question(QuestionIndex(number)) = asker { number } else { 0 };
-        self.0.send(ContenderEvent::Reply(number, reply)).ok();
+        self.0.send(ClientEvent::Reply(number, reply)).ok();
     }
 }
 
@@ -229,7 +229,7 @@ impl Stage for Real {
         self.sessions[&who].0.release(nodes);
     }
 
-    fn news(&mut self, who: usize, within: Duration) -> Option<ContenderEvent> {
+    fn news(&mut self, who: usize, within: Duration) -> Option<ClientEvent> {
         self.sessions.get(&who)?.1.recv_timeout(within).ok()
     }
 

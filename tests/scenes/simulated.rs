@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
 use crate::client::message::{NodePath, Request};
-use crate::client::{Client, ContenderEvent, HostClock, Settings};
+use crate::client::{Client, ClientEvent, HostClock, Settings};
 use crate::ensemble::wire::{Acl, Op, ToServer};
 use crate::ensemble::{Config, ConnId, Direction, Ensemble, Output};
 
@@ -167,7 +167,7 @@ impl Stage for Simulated {
         self.clients.get_mut(&who).unwrap().release(&mut self.ensemble, nodes);
     }
 
-    fn news(&mut self, who: usize, within: Duration) -> Option<ContenderEvent> {
+    fn news(&mut self, who: usize, within: Duration) -> Option<ClientEvent> {
         let until = self.ensemble.now() + nanos(within);
         loop {
             if let Some(news) = self.clients.get_mut(&who)?.news() {

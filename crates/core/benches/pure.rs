@@ -39,7 +39,7 @@ fn decisions(criterion: &mut Criterion) {
             bencher.iter(|| order::decide(black_box(children), black_box(&last)));
         });
         group.bench_with_input(BenchmarkId::new("look", count), &children, |bencher, children| {
-            bencher.iter(|| order::look(black_box(children), Family::Curator, Mode::Exclusive));
+            bencher.iter(|| order::decide_as_next(black_box(children), Family::Curator, Mode::Exclusive));
         });
     }
     group.finish();

@@ -270,7 +270,7 @@ pub enum Message {
 
 /// What a message says: the text for people, and the rest for programs (docs/log-json.md).
 #[derive(Debug, Clone)]
-pub struct Report {
+pub struct LogEntry {
     pub level: Level,
     /// The name of the event. Several messages can have the same one.
     pub event: &'static str,
@@ -281,7 +281,7 @@ pub struct Report {
     pub fields: Map<String, Value>,
 }
 
-impl Report {
+impl LogEntry {
     fn new(level: Level, event: &'static str, text: impl Into<String>) -> Self {
         Self { level, event, text: text.into(), text_alone: None, fields: Map::new() }
     }
@@ -317,8 +317,8 @@ impl Report {
     }
 }
 
-fn awaiting(level: Level, wait: &ServerWait) -> Report {
-    let report = Report::new(level, "awaiting_servers", wait.to_string())
+fn awaiting(level: Level, wait: &ServerWait) -> LogEntry {
+    let report = LogEntry::new(level, "awaiting_servers", wait.to_string())
         .with("awaited", wait.awaited.word())
         .with("awaited_for", seconds(wait.waited))
         .with("left", wait.left.map(seconds))
@@ -337,11 +337,11 @@ fn seconds(span: Duration) -> f64 {
 impl Message {
     /// What the message says: a table of all messages.
     #[allow(clippy::too_many_lines, reason = "a table, one message after the other")]
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> LogEntry {
         match self {
-            Self::Queued { node } => Report::step("queued", format!("queued as {node}")),
+            Self::Queued { node } => LogEntry::step("queued", format!("queued as {node}")),
             Self::WaitingFor { who, ahead } => {
-                Report::step("waiting", format!("waiting for {who}, {ahead} ahead"))
+                LogEntry::step("waiting", format!("waiting for {who}, {ahead} ahead"))
                     .with("position", ahead + 1)
                     .with("predecessor", who.as_str())
             }
@@ -357,7 +357,7 @@ impl Message {
                 let text =
                     format!("position {position}, waiting {}{limit}; {silence}{queue}", whole(*waited));
                 let known = holder.as_ref();
-                Report::new(Level::Notice, "waiting", text)
+                LogEntry::new(Level::Notice, "waiting", text)
                     .with("position", position)
                     .with("predecessor", predecessor.as_str())
                     .with("holder", known.map(|holder| holder.who.clone()))
@@ -369,15 +369,15 @@ impl Message {
             }
             Self::Acquired { after, token } => {
                 let text = format!("acquired after {}, fencing token {token}", time(*after));
-                Report::step("acquired", text).with("waited", seconds(*after))
+                LogEntry::step("acquired", text).with("waited", seconds(*after))
             }
             Self::Busy { holder } => {
-                Report::warning("busy", format!("busy: held by {holder}")).with("holder", holder.as_str())
+                LogEntry::warning("busy", format!("busy: held by {holder}")).with("holder", holder.as_str())
             }
             Self::GaveUp { waited, holder, ahead } => {
                 let text =
                     format!("busy: gave up after {}; {}", time(*waited), held_by(holder.as_ref(), ahead));
-                Report::warning("busy", text)
+                LogEntry::warning("busy", text)
                     .with("holder", holder.clone())
                     .with("predecessor", ahead.as_str())
                     .with("waited", seconds(*waited))
@@ -385,57 +385,57 @@ impl Message {
             Self::GaveUpStopped { left, waited, seen_busy } => {
                 let text = format!("gave up after {}: {left}", time(*waited));
                 if *seen_busy {
-                    Report::warning("busy", format!("busy: {text}")).with("waited", seconds(*waited))
+                    LogEntry::warning("busy", format!("busy: {text}")).with("waited", seconds(*waited))
                 } else {
-                    Report::error("suspended", text)
+                    LogEntry::error("suspended", text)
                 }
             }
             Self::LeftTheQueueStopped(left) => {
                 let text = format!("{left}: left the queue until it is continued");
-                Report::step("left", text).with("reason", "suspended")
+                LogEntry::step("left", text).with("reason", "suspended")
             }
             Self::QueueingAgainAfterStop(left) => {
                 let text = format!("{left}; queueing again at the end");
-                Report::warning("requeued", text).with("reason", "suspended")
+                LogEntry::warning("requeued", text).with("reason", "suspended")
             }
             Self::QueueingAgain(failure) => {
                 let text =
                     format!("the session was lost while waiting ({failure}); queueing again at the end");
-                Report::warning("requeued", text).with("reason", "session")
+                LogEntry::warning("requeued", text).with("reason", "session")
             }
             Self::SignalIgnored(number) => {
                 let name = signal::name(*number);
-                Report::debug("signal_ignored", format!("{name} is ignored: no command is running yet"))
+                LogEntry::debug("signal_ignored", format!("{name} is ignored: no command is running yet"))
                     .with("signal", name)
             }
             Self::AwaitsLease => {
-                Report::debug("awaiting_lease", "first in the queue, waiting for a fresh lease")
+                LogEntry::debug("awaiting_lease", "first in the queue, waiting for a fresh lease")
             }
             Self::AwaitsServers(wait) => awaiting(Level::Step, wait),
             Self::StillAwaitsServers(wait) => awaiting(Level::Notice, wait),
             Self::ServersAnswer { after } => {
                 let text = format!("the servers answer again, after {}", time(*after));
-                Report::step("servers_answer", text).with("awaited_for", seconds(*after))
+                LogEntry::step("servers_answer", text).with("awaited_for", seconds(*after))
             }
             Self::TimeoutGranted { asked, granted } => {
                 let (asked_for, given) = (duration::text(*asked), duration::text(*granted));
                 let text =
                     format!("the servers grant a session timeout of {given}; {asked_for} was asked for");
-                Report::step("session_timeout", text)
+                LogEntry::step("session_timeout", text)
                     .with("asked", seconds(*asked))
                     .with("granted", seconds(*granted))
             }
-            Self::ConnectionLostWaiting => Report::debug("disconnected", "connection lost while waiting"),
-            Self::ConnectedAgainWaiting => Report::debug("reconnected", "connected again"),
+            Self::ConnectionLostWaiting => LogEntry::debug("disconnected", "connection lost while waiting"),
+            Self::ConnectedAgainWaiting => LogEntry::debug("reconnected", "connected again"),
             Self::ConfirmationFailed(failure) => {
-                Report::debug("confirmation_failed", format!("a confirmation failed: {failure}"))
+                LogEntry::debug("confirmation_failed", format!("a confirmation failed: {failure}"))
             }
             Self::Skipped { ago, host, period } => {
                 let on = host.as_ref().map(|host| format!(" on {host}")).unwrap_or_default();
                 let (shown, once) = (time(*ago), duration::text(*period));
                 let text =
                     format!("skipped: the command succeeded {shown} ago{on}, and once per {once} is enough");
-                Report::warning("skipped", text)
+                LogEntry::warning("skipped", text)
                     .with("host", host.clone())
                     .with("ago", seconds(*ago))
                     .with("period", seconds(*period))
@@ -452,32 +452,32 @@ impl Message {
                      ZKLOCK_ZOOKEEPER"
                 );
                 let text = servers.iter().fold(text, |text, server| text + "\n  " + server);
-                Report::error("unreachable", text).with("servers", servers.clone())
+                LogEntry::error("unreachable", text).with("servers", servers.clone())
             }
-            Self::CredentialsRefused { hosts, given: false } => Report::error(
+            Self::CredentialsRefused { hosts, given: false } => LogEntry::error(
                 "credentials",
                 format!("{hosts} demands credentials: give them with --auth-file FILE or ZKLOCK_AUTH"),
             ),
-            Self::CredentialsRefused { hosts, given: true } => Report::error(
+            Self::CredentialsRefused { hosts, given: true } => LogEntry::error(
                 "credentials",
                 format!(
                     "{hosts} refused the credentials: check the lines of --auth-file and ZKLOCK_AUTH, and \
                      whether the server knows their scheme"
                 ),
             ),
-            Self::SessionFailed(failure) => Report::error("session", failure.to_string()),
+            Self::SessionFailed(failure) => LogEntry::error("session", failure.to_string()),
             Self::SessionClosed => {
-                Report::error("session", "the session was closed while zklock was waiting; run it again")
+                LogEntry::error("session", "the session was closed while zklock was waiting; run it again")
             }
-            Self::Contender(error) => Report::error("queue", error.to_string()),
+            Self::Contender(error) => LogEntry::error("queue", error.to_string()),
             Self::PlaceRevoked(by) => {
                 let by = by.as_deref().unwrap_or("another client");
-                Report::error("revoked", format!("its place in the queue was revoked by {by}"))
+                LogEntry::error("revoked", format!("its place in the queue was revoked by {by}"))
             }
             Self::ConnectionTooSlow { hosts, trip, timeout, kill_after } => {
-                Report::error("slow_line", too_slow(hosts, *trip, *timeout, *kill_after))
+                LogEntry::error("slow_line", too_slow(hosts, *trip, *timeout, *kill_after))
             }
-            Self::NotConfirmed { waited } => Report::error(
+            Self::NotConfirmed { waited } => LogEntry::error(
                 "no_answer",
                 format!(
                     "first in the queue, but the ensemble confirmed that too rarely within {} to start the \
@@ -485,7 +485,7 @@ impl Message {
                     time(*waited)
                 ),
             ),
-            Self::LastSeenBusy { waited, silence, holder, ahead } => Report::error(
+            Self::LastSeenBusy { waited, silence, holder, ahead } => LogEntry::error(
                 "no_answer",
                 format!(
                     "gave up after {}: last seen busy {} ago, {}, and no answer since",
@@ -494,7 +494,7 @@ impl Message {
                     held_by(holder.as_ref(), ahead)
                 ),
             ),
-            Self::KeptBusy { hosts, waited } => Report::error(
+            Self::KeptBusy { hosts, waited } => LogEntry::error(
                 "no_session",
                 format!(
                     "{hosts} kept the client busy for {} without opening a session; check that they are \
@@ -502,14 +502,14 @@ impl Message {
                     time(*waited)
                 ),
             ),
-            Self::NoAnswer { hosts, waited } => Report::error(
+            Self::NoAnswer { hosts, waited } => LogEntry::error(
                 "no_answer",
                 format!(
                     "connected to {hosts}, but got no answer about the lock within {}; check the servers' load",
                     time(*waited)
                 ),
             ),
-            Self::WaitsForItself { pid } => Report::error(
+            Self::WaitsForItself { pid } => LogEntry::error(
                 "nesting",
                 format!(
                     "this would wait for itself: PID {pid} holds the lock and started this command; pass \
@@ -518,37 +518,37 @@ impl Message {
                 ),
             ),
             Self::OncePerInside => {
-                Report::error("nesting", "already held by the surrounding command: put --once-per there")
+                LogEntry::error("nesting", "already held by the surrounding command: put --once-per there")
             }
-            Self::HeldInOtherNaming { outer, inner } => Report::error(
+            Self::HeldInOtherNaming { outer, inner } => LogEntry::error(
                 "nesting",
                 format!(
                     "the surrounding command holds it in the naming of {outer}, which keeps out only clients \
                      of that naming, and this asks for that of {inner}: use another path"
                 ),
             ),
-            Self::HeldTooWeakly { outer, inner } => Report::error(
+            Self::HeldTooWeakly { outer, inner } => LogEntry::error(
                 "nesting",
                 format!(
                     "the surrounding command holds it as {outer}, and this asks for {inner}, so it would wait \
                      for itself forever: ask for {inner} outside too, or use another path"
                 ),
             ),
-            Self::NotStarted(why) => Report::error("not_started", why.as_str()),
+            Self::NotStarted(why) => LogEntry::error("not_started", why.as_str()),
             Self::Started { command } => {
-                Report::debug("started", format!("{command} was started")).with("command", command.as_str())
+                LogEntry::debug("started", format!("{command} was started")).with("command", command.as_str())
             }
-            Self::NotAwaited => Report::warning(
+            Self::NotAwaited => LogEntry::warning(
                 "not_awaited",
                 "setsid doesn't wait here for what it runs, and the lock is released when setsid ends: write setsid -w",
             ),
             Self::ConnectionLost => {
-                Report::step("disconnected", "connection lost; the command continues while the lease lasts")
+                LogEntry::step("disconnected", "connection lost; the command continues while the lease lasts")
             }
-            Self::ConnectedAgain => Report::step("reconnected", "connected again"),
+            Self::ConnectedAgain => LogEntry::step("reconnected", "connected again"),
             Self::LockLost { loss, command, fate } => {
                 let (reason, why) = loss.told("is");
-                Report::warning("lost", format!("{why}; {command} {fate}"))
+                LogEntry::warning("lost", format!("{why}; {command} {fate}"))
                     .with("command", command.as_str())
                     .with("reason", reason)
                     .with("by", loss.revoked_by())
@@ -561,7 +561,7 @@ impl Message {
                 let stopped = format!("; {command} was stopped{}", late.unwrap_or_default());
                 let text = format!("{}{stopped}", loss.in_short());
                 let text_alone = Some(why + &stopped);
-                Report { text_alone, ..Report::new(Level::Error, "stopped", text) }
+                LogEntry { text_alone, ..LogEntry::new(Level::Error, "stopped", text) }
                     .with("command", command.as_str())
                     .with("reason", reason)
                     .with("by", loss.revoked_by())
@@ -571,40 +571,42 @@ impl Message {
                 let text = format!(
                     "{command} was killed; the processes that it has left are killed before the release"
                 );
-                Report::step("killed", text).with("command", command.as_str())
+                LogEntry::step("killed", text).with("command", command.as_str())
             }
             Self::Suspended { command, wants_terminal, held } => {
                 let kept = if *held { "the lock is kept" } else { "it no longer holds the lock" };
                 let report = if *wants_terminal {
-                    Report::step("suspended", format!("{command} wants the terminal; meanwhile {kept}"))
+                    LogEntry::step("suspended", format!("{command} wants the terminal; meanwhile {kept}"))
                 } else {
                     let text = format!("{command} is stopped, and {kept}; fg or bg continues it");
-                    Report::warning("suspended", text)
+                    LogEntry::warning("suspended", text)
                 };
                 report.with("command", command.as_str()).with("held", *held)
             }
             Self::OtherRecipe(refusal) => {
-                Report::warning("warning", format!("another program may run at the same time: {refusal}"))
+                LogEntry::warning("warning", format!("another program may run at the same time: {refusal}"))
                     .with("reason", "neighbour")
             }
             Self::LeftAfterKill(left) => {
                 let text =
                     format!("{left}; zklock waits for its end, and keeps the lock while its session lasts");
-                Report::warning("warning", text).with("reason", "left_after_kill")
+                LogEntry::warning("warning", text).with("reason", "left_after_kill")
             }
-            Self::SuccessRecorded => Report::step("recorded", "success recorded"),
-            Self::SuccessNotRecorded(why) => Report::error(
+            Self::SuccessRecorded => LogEntry::step("recorded", "success recorded"),
+            Self::SuccessNotRecorded(why) => LogEntry::error(
                 "not_recorded",
                 format!("the success could not be recorded, so the next run is not skipped: {why}"),
             ),
-            Self::Released => Report::step("released", "released"),
-            Self::LeftTheQueue => Report::step("left", "left the queue"),
-            Self::SessionOver => Report::step("session_over", "the session has ended, and the node with it"),
-            Self::ReleaseUnconfirmed => Report::warning(
+            Self::Released => LogEntry::step("released", "released"),
+            Self::LeftTheQueue => LogEntry::step("left", "left the queue"),
+            Self::SessionOver => {
+                LogEntry::step("session_over", "the session has ended, and the node with it")
+            }
+            Self::ReleaseUnconfirmed => LogEntry::warning(
                 "release_unconfirmed",
                 "no server confirmed the release; the lock is free at the end of the session timeout",
             ),
-            Self::LeaveUnconfirmed => Report::warning(
+            Self::LeaveUnconfirmed => LogEntry::warning(
                 "release_unconfirmed",
                 "no server confirmed that zklock left the queue; its place is gone at the end of the session timeout",
             ),

@@ -30,7 +30,7 @@ pub struct Deadline {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
     /// The deadline in the page has moved forward: read it.
-    Shorter,
+    DeadlineChanged,
     /// zklock owns these lock nodes.
     Nodes {
         /// The session timeout in milliseconds; the nodes are gone after that time at the latest.

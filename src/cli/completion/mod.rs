@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn verbs_and_options_are_completed_where_they_can_stand() {
+    fn subcommands_and_options_are_completed_where_they_can_stand() {
         assert_eq!(words("zklock "), ["status", "revoke", "check", "forget", "completions", "man"]);
         assert_eq!(words("zklock -n -w 5 re"), ["revoke"]);
         assert_eq!(words("zklock --ti"), ["--timeout"]);

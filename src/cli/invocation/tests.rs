@@ -53,13 +53,19 @@ fn each_mistake_has_its_own_reason() {
         Err(InvocationError::Path("job".to_owned(), PathError::NotAbsolute))
     );
     assert_eq!(parse(&["9"], None), Err(InvocationError::Descriptor("9".to_owned())));
-    assert_eq!(parse(&["stauts"], None), Err(InvocationError::MisspeltVerb("stauts".to_owned(), "status")));
+    assert_eq!(
+        parse(&["stauts"], None),
+        Err(InvocationError::MisspeltSubcommand("stauts".to_owned(), "status"))
+    );
     for word in ["stat", "start", "make", "mail", "./status", ""] {
         let why = PathError::NotAbsolute;
         assert_eq!(parse(&[word], None), Err(InvocationError::Path(word.to_owned(), why)));
     }
     for word in ["help", "list", "run", "unlock"] {
-        assert!(matches!(parse(&[word, "/a"], None), Err(InvocationError::VerbOfOtherTool(..))), "{word}");
+        assert!(
+            matches!(parse(&[word, "/a"], None), Err(InvocationError::SubcommandOfOtherTool(..))),
+            "{word}"
+        );
     }
     assert_eq!(
         parse(&["job"], Some("x")),

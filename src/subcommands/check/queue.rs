@@ -23,7 +23,7 @@ pub(super) fn check(facts: &mut Facts, session: &mut BlockingSession<'_>) -> Res
     let Ok(children) = session.list(lock.node())? else { return Ok(()) };
     facts.queue = match other_recipe(session, &lock, &children)? {
         Some(error) => Some(error),
-        None => match order::look(&children, facts.family, Mode::Exclusive) {
+        None => match order::decide_as_next(&children, facts.family, Mode::Exclusive) {
             // Another kind of contenders isn't a finding, because check doesn't know which kind will contend.
             Decision::Refuse(refusal) if !matches!(refusal, QueueError::OtherKind { .. }) => {
                 Some(refusal.into())

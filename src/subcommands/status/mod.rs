@@ -20,7 +20,7 @@ use zklock_core::text::without_controls;
 
 use self::screen::Screen;
 use super::listing::{Listing, Lock, locks, locks_below};
-use super::neighbours;
+use super::other_recipes;
 use super::print;
 use super::session;
 use crate::cli::{Options, StatusOptions};
@@ -67,7 +67,7 @@ fn report_closed(listing: &Listing, fails: bool) {
 
 /// A message for each path that can't be listed.
 fn closed_messages(listing: &Listing) -> impl Iterator<Item = String> {
-    let unlisted = listing.unlisted.iter().map(|path| neighbours::unlisted(path));
+    let unlisted = listing.unlisted.iter().map(|path| other_recipes::unlisted(path));
     listing.closed.iter().map(|path| closed(path)).chain(unlisted)
 }
 

@@ -99,7 +99,7 @@ impl Renewal {
     }
 
     /// Schedules the next confirmation for now, unless one is in flight.
-    pub fn hurry(&mut self, now: BootTime) {
+    pub fn confirm_soon(&mut self, now: BootTime) {
         match self.next {
             NextRenewal::At(due) => self.next = NextRenewal::At(now.min(due)),
             NextRenewal::After(answer) => self.next = NextRenewal::At(now.min(answer + self.pause())),
@@ -165,15 +165,15 @@ mod tests {
     #[test]
     fn hurrying_brings_the_next_confirmation_forward_and_never_delays_it() {
         let mut renewal = Renewal::new(Lease::new(at(0), T));
-        renewal.hurry(at(0));
+        renewal.confirm_soon(at(0));
         assert_eq!(renewal.due(), None, "nothing to confirm");
         renewal.begin(Some(at(0)), at(1));
-        renewal.hurry(at(2));
+        renewal.confirm_soon(at(2));
         assert_eq!(renewal.due(), Some(at(2)));
-        renewal.hurry(at(5));
+        renewal.confirm_soon(at(5));
         assert_eq!(renewal.due(), Some(at(2)));
         renewal.sent();
-        renewal.hurry(at(5));
+        renewal.confirm_soon(at(5));
         assert_eq!(renewal.due(), None, "one is on its way");
     }
 

@@ -178,7 +178,7 @@ impl Monitor {
                 self.death = Some(death);
                 vec![]
             }
-            (MonitorState::Watching, MonitorInput::Looked(worker)) => self.look(worker, now),
+            (MonitorState::Watching, MonitorInput::Looked(worker)) => self.judge(worker, now),
             (&MonitorState::TakingOver(failure), MonitorInput::Ended(worker, pending_create)) => {
                 self.after_the_end(failure, worker, pending_create)
             }
@@ -201,7 +201,7 @@ impl Monitor {
 
     /// Whether the worker has done its work, or the monitor must do it. A dead worker can't be frozen, so its death
     /// comes first.
-    fn look(&mut self, worker: WorkerState, now: BootTime) -> Vec<MonitorEffect> {
+    fn judge(&mut self, worker: WorkerState, now: BootTime) -> Vec<MonitorEffect> {
         match (self.death, &self.outcome) {
             (Some(Death::Success), Some(outcome)) => {
                 let outcome = match (outcome, self.told_to_end) {
@@ -248,8 +248,8 @@ impl Monitor {
             Report::Stop { signal, whole_group, continued } if is_watching && continued == self.continued => {
                 return vec![MonitorEffect::Stop { signal, whole_group }];
             }
-            // `Shorter` needs no effect, since the monitor reads the page next.
-            Report::Shorter | Report::Stop { .. } => {}
+            // `DeadlineChanged` needs no effect, since the monitor reads the page next.
+            Report::DeadlineChanged | Report::Stop { .. } => {}
             Report::Leave(exit) if is_watching => return self.finish(Outcome::Exit(exit)),
             Report::Leave(_) if planted(Mistake::LastReportDropped) => self.state = MonitorState::Over,
             Report::Exit(exit) | Report::Leave(exit) => self.outcome = Some(Outcome::Exit(exit)),

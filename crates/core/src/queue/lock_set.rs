@@ -16,14 +16,14 @@ pub struct LockSet {
 }
 
 impl LockSet {
-    /// Contenders of the session with this id; `entries` in any order.
-    pub fn new(mut entries: Vec<ContenderConfig>, session: i64) -> Self {
+    /// Contenders of the session with this id; `configs` in any order.
+    pub fn new(mut configs: Vec<ContenderConfig>, session: i64) -> Self {
         if !planted(Mistake::UnsortedLocks) {
-            entries.sort_by(|a, b| a.path.cmp(&b.path));
+            configs.sort_by(|a, b| a.path.cmp(&b.path));
         }
-        entries.dedup_by(|a, b| a.path == b.path);
+        configs.dedup_by(|a, b| a.path == b.path);
         Self {
-            contenders: entries.into_iter().map(|entry| Contender::new(entry, session)).collect(),
+            contenders: configs.into_iter().map(|config| Contender::new(config, session)).collect(),
             held: 0,
         }
     }

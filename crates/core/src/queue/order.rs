@@ -40,7 +40,7 @@ pub fn decide(children: &[String], own: &str) -> Decision {
 }
 
 /// Decides as if a contender of this family and mode entered the queue now, as the last.
-pub fn look(children: &[String], family: Family, mode: Mode) -> Decision {
+pub fn decide_as_next(children: &[String], family: Family, mode: Mode) -> Decision {
     let mut queue = sorted(children);
     let sequence = queue.last().map_or(0, |last| last.sequence.saturating_add(1));
     queue.push(Name { text: "", family, mode, sequence });
@@ -59,7 +59,7 @@ pub struct QueueEntry<'a> {
 }
 
 /// All contenders in order, for status displays. Families that don't see each other's nodes have a queue each.
-pub fn entries(children: &[String]) -> Vec<QueueEntry<'_>> {
+pub fn queue_entries(children: &[String]) -> Vec<QueueEntry<'_>> {
     let (all, mut entries) = (sorted(children), vec![]);
     for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
         // Counted on the way, because thousands may queue. A reader waits for fewer contenders than anyone else.
@@ -332,14 +332,15 @@ mod tests {
             (1..=5).map(|n| of(Slots(2), n)).collect(),
             vec![of(Exclusive, 1), of(Exclusive, 2)],
         ] {
-            for entry in entries(&queue) {
+            for entry in queue_entries(&queue) {
                 let decision = super::decide(&queue, entry.name.text);
                 assert_eq!(entry.holds, decision == Decision::Hold, "{entry:?}");
                 assert_eq!(entry.name.text, queue[entry.position - 1]);
             }
         }
         let others = [of(Exclusive, 7), kazoo.clone(), "config".to_owned()];
-        let seen: Vec<_> = entries(&others).into_iter().map(|s| (s.name.text, s.position, s.holds)).collect();
+        let seen: Vec<_> =
+            queue_entries(&others).into_iter().map(|s| (s.name.text, s.position, s.holds)).collect();
         assert_eq!(seen, [(others[0].as_str(), 1, true), (kazoo.as_str(), 1, true)]);
     }
 
@@ -349,7 +350,7 @@ mod tests {
             let mode = |n| if n % 3 == 0 { Mode::Exclusive } else { Mode::Shared };
             let queue: Vec<String> = (1..=count).map(|n| of(mode(n), n)).collect();
             let before = COMPARED.get();
-            assert_eq!(entries(&queue).len(), queue.len());
+            assert_eq!(queue_entries(&queue).len(), queue.len());
             COMPARED.get() - before
         };
         assert_eq!(compared(5_000), 10 * compared(500));
@@ -357,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_look_before_entering_agrees_with_the_decision_after() {
-        let look_at = |children: &[String], mode| anonymous(look(children, Family::Curator, mode));
+        let look_at = |children: &[String], mode| anonymous(decide_as_next(children, Family::Curator, mode));
         assert_eq!(look_at(&[], Mode::Exclusive), Decision::Hold);
         assert_eq!(look_at(&["leases".to_owned()], Mode::Exclusive), Decision::Hold);
         assert_eq!(look_at(&queue(&[(1, 9), (2, 4)]), Mode::Exclusive), waits(&[node(1, 9)], 2));
@@ -404,7 +405,7 @@ mod tests {
                     holds: in_the_way(name.mode, &queue[..index]).len() < slots(name.mode),
                 }));
             }
-            prop_assert_eq!(entries(&children), expected);
+            prop_assert_eq!(queue_entries(&children), expected);
         }
 
         #[test]

@@ -8,7 +8,7 @@ use crate::path::{LockPath, NodePath};
 use crate::planted::{Mistake, planted};
 use crate::protocol::{Asker, Request};
 use crate::queue::name::{Mode, Name};
-use crate::queue::order::entries;
+use crate::queue::order::queue_entries;
 use crate::queue::record::Record;
 
 /// What is known of the zklocks that started this one. They are looked up only once another contender is ahead, because
@@ -41,7 +41,7 @@ impl Lineage {
             return None;
         }
         if self.ancestors.is_some() {
-            return self.look(&data, holder, ctx);
+            return self.judge(&data, holder, ctx);
         }
         if self.ahead.replace(Ahead { data, holder }).is_none() {
             ctx.emit(Effect::FindAncestors);
@@ -53,7 +53,7 @@ impl Lineage {
     pub(super) fn found(&mut self, ancestors: Vec<Ancestor>, ctx: &mut Context<'_>) -> Option<Next> {
         self.ancestors = Some(ancestors);
         let Ahead { data, holder } = self.ahead.take()?;
-        self.look(&data, holder, ctx)
+        self.judge(&data, holder, ctx)
     }
 
     /// The message if the contender with this data is an ancestor.
@@ -68,12 +68,13 @@ impl Lineage {
         (is_seen && ancestors.contains(&ancestor)).then_some(Message::WaitsForItself { pid })
     }
 
-    fn look(&self, data: &[u8], holder: Option<NodePath>, ctx: &mut Context<'_>) -> Option<Next> {
+    fn judge(&self, data: &[u8], holder: Option<NodePath>, ctx: &mut Context<'_>) -> Option<Next> {
         if let Some(why) = self.waits_for_itself(data, ctx) {
             return Some(Next::fail_at(ctx.current_lock(), why));
         }
         let has_ancestors = self.ancestors.as_ref().is_some_and(|all| !all.is_empty());
-        let request = holder.filter(|_| has_ancestors).and_then(|node| look_at(node, ctx.plan.shows_line));
+        let request =
+            holder.filter(|_| has_ancestors).and_then(|node| read_holder(node, ctx.plan.shows_line));
         if let Some(request) = request {
             ctx.emit(Effect::Ask(Asker::WaitingLine, request));
         }
@@ -90,7 +91,7 @@ impl Lineage {
 
 /// The request that shows whether an ancestor is among the holders, of which `holder` is the first. The waiting line,
 /// if one is shown, has its node read already.
-fn look_at(holder: NodePath, shows_line: bool) -> Option<Request> {
+fn read_holder(holder: NodePath, shows_line: bool) -> Option<Request> {
     let (lock, name) = holder.split();
     match Name::parse(name) {
         // A writer may wait between zklock and the reader that started it, and that reader needn't be the first.
@@ -100,7 +101,7 @@ fn look_at(holder: NodePath, shows_line: bool) -> Option<Request> {
 }
 
 fn read_holders(lock: &LockPath, children: &[String]) -> Vec<Request> {
-    let holders = entries(children).into_iter().filter(|entry| entry.holds);
+    let holders = queue_entries(children).into_iter().filter(|entry| entry.holds);
     holders.map(|holder| Request::Get(lock.child(holder.name.text))).collect()
 }
 
@@ -116,8 +117,8 @@ mod tests {
     fn all_readers_that_hold_are_read_and_not_only_the_first() {
         let node = |name: &str| NodePath::from(format!("/locks/a/{name}"));
         let list = Some(Request::List("/locks/a".into()));
-        assert_eq!(look_at(node(READERS[0]), false), list);
-        assert_eq!(look_at(node(READERS[0]), true), list);
+        assert_eq!(read_holder(node(READERS[0]), false), list);
+        assert_eq!(read_holder(node(READERS[0]), true), list);
 
         let lock = LockPath::parse(OsStr::new("/locks/a")).unwrap();
         let behind = ["lock-0000000003", "read-lock-0000000004"];
@@ -128,7 +129,7 @@ mod tests {
     #[test]
     fn a_writer_that_holds_is_the_only_one_to_read() {
         let writer = NodePath::from("/locks/a/lock-0000000001");
-        assert_eq!(look_at(writer.clone(), false), Some(Request::Get(writer.clone())));
-        assert_eq!(look_at(writer, true), None);
+        assert_eq!(read_holder(writer.clone(), false), Some(Request::Get(writer.clone())));
+        assert_eq!(read_holder(writer, true), None);
     }
 }

@@ -179,7 +179,7 @@ impl Context<'_> {
 
     /// Shows the present `wait` for the servers, or the one for other contenders, if it is time.
     fn show(&mut self, wait: Option<Wait>, shown: Shown) {
-        self.progress(|progress, ctx| progress.look(wait, shown, ctx));
+        self.progress(|progress, ctx| progress.update(wait, shown, ctx));
     }
 
     fn progress<T>(&mut self, act: impl FnOnce(&mut Progress, &mut Self) -> T) -> T {
@@ -299,8 +299,8 @@ impl Run {
                     Some(recording) => (Phase::Recording(recording), None),
                     None => (Phase::Done, Some(recording::release(exit))),
                 },
-                Next::Release(giving, verdict) => {
-                    let (releasing, next) = Releasing::begin(giving, verdict, &mut ctx);
+                Next::Release(kind, end) => {
+                    let (releasing, next) = Releasing::begin(kind, end, &mut ctx);
                     (Phase::Releasing(releasing), next)
                 }
                 Next::Finish(end) => {

@@ -32,7 +32,7 @@ impl Nested {
         if nested.candidates.is_empty() {
             return (nested, Some(Next::Queue));
         }
-        nested.look(ctx);
+        nested.look_up(ctx);
         (nested, None)
     }
 
@@ -45,7 +45,7 @@ impl Nested {
             }
             Input::LookedUp(LookUp::Seen(nodes)) => Some(self.seen(&nodes, ctx)),
             Input::LookedUp(LookUp::SessionLost) => {
-                self.look(ctx);
+                self.look_up(ctx);
                 None
             }
             Input::LookedUp(LookUp::Unreachable(servers)) => {
@@ -73,7 +73,7 @@ impl Nested {
         }
     }
 
-    fn look(&self, ctx: &mut Context<'_>) {
+    fn look_up(&self, ctx: &mut Context<'_>) {
         let chroot = &ctx.plan.chroot;
         let node = |held: &HeldLock| held.node.strip_prefix(chroot).unwrap_or(&held.node).into();
         let nodes = self.candidates.iter().map(node).collect();

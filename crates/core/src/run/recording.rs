@@ -57,7 +57,7 @@ impl Recording {
     }
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
-        let notices = match input {
+        let events = match input {
             Input::Tick if ctx.now >= self.until => {
                 return Some(self.end(Some("no server confirmed it".to_owned()), ctx));
             }
@@ -75,11 +75,11 @@ impl Recording {
             Input::Reply(key, asker, reply) => ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out),
             _ => return None,
         };
-        notices.into_iter().find_map(|notice| self.notice(notice, ctx))
+        events.into_iter().find_map(|event| self.on_event(event, ctx))
     }
 
-    fn notice(&mut self, notice: ClaimEvent, ctx: &mut Context<'_>) -> Option<Next> {
-        match notice {
+    fn on_event(&mut self, event: ClaimEvent, ctx: &mut Context<'_>) -> Option<Next> {
+        match event {
             ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Ok(()))) => Some(self.end(None, ctx)),
             ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Err(RequestError::ConnectionLost))) => {
                 self.uncertain = true;
@@ -90,11 +90,11 @@ impl Recording {
             ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Err(RequestError::NoNode)))
                 if self.uncertain =>
             {
-                self.look(ctx);
+                self.read_record(ctx);
                 None
             }
             ClaimEvent::Aside(Asker::Once, Reply::Read(_, Err(RequestError::ConnectionLost))) => {
-                self.look(ctx);
+                self.read_record(ctx);
                 None
             }
             ClaimEvent::Aside(Asker::Once, Reply::Read(_, Ok(read)))
@@ -129,7 +129,7 @@ impl Recording {
         ctx.emit(Effect::Ask(Asker::Once, request));
     }
 
-    fn look(&self, ctx: &mut Context<'_>) {
+    fn read_record(&self, ctx: &mut Context<'_>) {
         ctx.emit(Effect::Ask(Asker::Once, Request::Get(self.record.clone())));
     }
 }

@@ -82,7 +82,7 @@ impl Releasing {
     }
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
-        let notices = match input {
+        let events = match input {
             Input::Tick if ctx.now >= self.until => return Some(self.unconfirmed(ctx)),
             Input::Tick => {
                 self.show(ctx);
@@ -107,7 +107,7 @@ impl Releasing {
         if self.step == ReleaseStep::Cleaning {
             return None;
         }
-        if notices.iter().any(|notice| matches!(notice, ClaimEvent::Closed)) {
+        if events.iter().any(|event| matches!(event, ClaimEvent::Closed)) {
             let said = match self.kind {
                 ReleaseKind::Locks => Message::Released,
                 ReleaseKind::PlaceInQueue => Message::LeftTheQueue,
@@ -167,8 +167,8 @@ impl Releasing {
     fn say_final_message(&self, ctx: &mut Context<'_>) {
         ctx.progress(Progress::erase);
         let FinalExit { about, final_message, .. } = self.end.clone();
-        if let Some(word) = final_message {
-            ctx.say_about(about.unwrap_or_else(|| ctx.plan.first.clone()), word);
+        if let Some(message) = final_message {
+            ctx.say_about(about.unwrap_or_else(|| ctx.plan.first.clone()), message);
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::pair::Deadline;
 use crate::path::LockPath;
 use crate::planted::{Mistake, planted};
 use crate::queue::contender::{ContenderEvent, ContentionError};
-use crate::run::claim::{Claim, ClaimEvent, Session};
+use crate::run::claim::{Claim, ClaimEvent, SessionState};
 use crate::signal::{SIGTERM, SIGTTIN, SIGTTOU};
 use crate::time::BootTime;
 
@@ -77,7 +77,7 @@ impl Running {
     }
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
-        self.look_at_the_clock(ctx.now);
+        self.note_standstill(ctx.now);
         // The lease first: the input may be a SIGCONT after a long stop.
         self.keep_the_lease(ctx);
         match input {
@@ -104,12 +104,12 @@ impl Running {
             Input::KillRound(round) => self.killed(round, ctx),
             Input::Reaped(exit) => return self.reaped(exit, ctx),
             Input::Session(key, change) => {
-                let notices = ctx.state.claim.session_changed(key, change, ctx.now, ctx.out);
-                self.notices(notices, ctx);
+                let events = ctx.state.claim.session_changed(key, change, ctx.now, ctx.out);
+                self.on_events(events, ctx);
             }
             Input::Reply(key, asker, reply) => {
-                let notices = ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out);
-                self.notices(notices, ctx);
+                let events = ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out);
+                self.on_events(events, ctx);
             }
             _ => {}
         }
@@ -121,19 +121,19 @@ impl Running {
     /// While the lock is held, says that no server answers and when the lock is lost.
     fn show_wait(&self, ctx: &mut Context<'_>) {
         let claim = &ctx.state.claim;
-        let awaited = claim.session().filter(|_| self.lost.is_none()).and_then(Session::awaited);
+        let awaited = claim.session().filter(|_| self.lost.is_none()).and_then(SessionState::awaited);
         let until = claim.lease().map(|lease| lease.stop_at(ctx.plan.kill_after));
         ctx.show(awaited.map(|(awaited, since)| Wait { awaited, since, until }), Shown::AsStep);
     }
 
-    fn notices(&mut self, notices: Vec<ClaimEvent>, ctx: &mut Context<'_>) {
-        for notice in notices {
-            self.notice(notice, ctx);
+    fn on_events(&mut self, events: Vec<ClaimEvent>, ctx: &mut Context<'_>) {
+        for event in events {
+            self.on_event(event, ctx);
         }
     }
 
-    fn notice(&mut self, notice: ClaimEvent, ctx: &mut Context<'_>) {
-        match notice {
+    fn on_event(&mut self, event: ClaimEvent, ctx: &mut Context<'_>) {
+        match event {
             ClaimEvent::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still), ctx),
             ClaimEvent::NodeGone => self.lose(Loss::NodeDeleted, ctx),
             ClaimEvent::Lock(path, ContenderEvent::Failed(ContentionError::Deleted)) => {
@@ -170,7 +170,7 @@ impl Running {
     }
 
     /// Notes a standstill: zklock wakes up long after the time it had set.
-    fn look_at_the_clock(&mut self, now: BootTime) {
+    fn note_standstill(&mut self, now: BootTime) {
         let late = self.wakes_at.map(|wake| now.since(wake.max(self.looked_at)));
         self.stood_still = self.stood_still.max(late.filter(|&late| late >= STANDSTILL));
         self.looked_at = now;
@@ -355,7 +355,7 @@ impl Running {
             kill_again,
             claim.next_due(),
             self.supervisor.kills_at(),
-            self.supervisor.looks_at(),
+            self.supervisor.checks_children_at(),
             self.record_held_at(),
         ];
         moments.into_iter().flatten().min()

@@ -17,7 +17,7 @@ use zklock_core::queue::record::Record;
 use zklock_core::run::{Driver, Effect, Input, Introduction, KillRound, LeaderChange, PhaseName, Plan, Step};
 use zklock_core::time::BootTime;
 
-use crate::client::{Client, ContenderEvent, HostClock, Settings};
+use crate::client::{Client, ClientEvent, HostClock, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{ConnId, Ensemble, Output, mix};
 
@@ -298,15 +298,15 @@ impl Bare {
         has_news.then_some(Input::Child)
     }
 
-    fn heard(&mut self, news: ContenderEvent) -> Input {
+    fn heard(&mut self, news: ClientEvent) -> Input {
         match news {
-            ContenderEvent::Session(change) => {
+            ClientEvent::Session(change) => {
                 if let SessionChange::Connected { id, .. } = change {
                     self.session = id;
                 }
                 Input::Session(self.key, change)
             }
-            ContenderEvent::Reply(number, reply) => {
+            ClientEvent::Reply(number, reply) => {
                 let is_own = number == LEASE;
                 if let Reply::Changed(path, _) = &reply
                     && !is_own

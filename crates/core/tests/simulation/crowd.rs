@@ -12,7 +12,7 @@ use zklock_core::protocol::{Request, SessionChange};
 use zklock_core::queue::name::{Family, Mode, prefix};
 
 use super::bare::{Bare, BareOptions, Counts};
-use super::client::{Client, ContenderEvent, HostClock, Settings};
+use super::client::{Client, ClientEvent, HostClock, Settings};
 use super::ensemble::wire::Acl;
 use super::ensemble::{Config, ConnId, Ensemble, MS, Output, mix};
 use super::options::Options;
@@ -221,7 +221,7 @@ impl Crowd {
             }
             while let Some(news) = client.news() {
                 match news {
-                    ContenderEvent::Session(SessionChange::Connected { .. }) => {
+                    ClientEvent::Session(SessionChange::Connected { .. }) => {
                         for node in 0..count as u64 {
                             let uuid = Uuid::from_u64_pair(mix(node ^ 1 << 40), node);
                             let prefix = prefix(Family::Curator, self.kind.mode(false), uuid);
@@ -231,8 +231,8 @@ impl Crowd {
                             client.ask(&mut self.ensemble, 0, request);
                         }
                     }
-                    ContenderEvent::Reply(..) => left -= 1,
-                    ContenderEvent::Session(change) => panic!("{change:?}"),
+                    ClientEvent::Reply(..) => left -= 1,
+                    ClientEvent::Session(change) => panic!("{change:?}"),
                 }
             }
         }

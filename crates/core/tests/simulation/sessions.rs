@@ -3,7 +3,7 @@
 use zklock_core::path::NodePath;
 use zklock_core::protocol::{Asker, LockIndex, QuestionIndex, Request, SessionChange, SessionKey};
 
-use super::client::{Client, ContenderEvent, HostClock, Settings};
+use super::client::{Client, ClientEvent, HostClock, Settings};
 use super::ensemble::wire::Acl;
 use super::ensemble::{Direction, Output};
 use super::world::{SessionOwner, World};
@@ -151,7 +151,7 @@ impl World {
             while let Some(news) = self.sessions[id].client.news() {
                 let (owner, key) = (self.sessions[id].owner, self.sessions[id].key);
                 match news {
-                    ContenderEvent::Session(change) => {
+                    ClientEvent::Session(change) => {
                         self.trace.print(self.now, || format!("    {owner:?} hears {change:?}"));
                         if let SessionChange::Connected { id: session, .. } = change {
                             self.sessions[id].session = session;
@@ -159,7 +159,7 @@ impl World {
                         self.aim_sees_session(owner, &change);
                         self.hears_of_session(owner, key, change);
                     }
-                    ContenderEvent::Reply(number, reply) => {
+                    ClientEvent::Reply(number, reply) => {
                         let asker = asker(number);
                         if let Some(failure) = reply.failure() {
                             self.trace.print(self.now, || {

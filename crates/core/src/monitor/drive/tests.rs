@@ -169,7 +169,7 @@ const DEATHS: [Death; 4] = [Death::Success, Death::Failure, Death::Killed(9), De
 fn reports() -> Vec<Report> {
     let nodes = vec![OwnedNode { path: "/locks/a/n".into(), czxid: 5 }];
     vec![
-        Report::Shorter,
+        Report::DeadlineChanged,
         Report::Nodes { session_timeout: 4000, nodes },
         Report::Stop { signal: SIGTSTP, whole_group: true, continued: 0 },
         Report::Exit(Exit::Code(7)),
@@ -206,7 +206,7 @@ fn a_worker_that_leaves_decides_the_exit_whenever_its_death_is_noticed() {
 fn a_reported_node_is_cleaned_up_whenever_a_death_is_noticed_and_words_come_last() {
     let nodes = reports().swap_remove(1);
     for death in [Death::Failure, Death::Killed(9)] {
-        in_every_order(&[Report::Shorter, nodes.clone()], death, |acts, effects| {
+        in_every_order(&[Report::DeadlineChanged, nodes.clone()], death, |acts, effects| {
             let [.., clean, worker, node, _] = effects else { panic!("{acts:?}: {effects:?}") };
             assert!(
                 matches!(clean, MonitorEffect::Clean(leftover) if leftover.nodes.len() == 1),
@@ -220,9 +220,13 @@ fn a_reported_node_is_cleaned_up_whenever_a_death_is_noticed_and_words_come_last
 
 #[test]
 fn the_reported_exit_is_zklock_s_whenever_the_death_is_noticed() {
-    in_every_order(&[Report::Shorter, Report::Exit(Exit::Code(7))], Death::Success, |acts, effects| {
-        assert_eq!(effects, [MonitorEffect::Finish(Outcome::Exit(Exit::Code(7)))], "{acts:?}");
-    });
+    in_every_order(
+        &[Report::DeadlineChanged, Report::Exit(Exit::Code(7))],
+        Death::Success,
+        |acts, effects| {
+            assert_eq!(effects, [MonitorEffect::Finish(Outcome::Exit(Exit::Code(7)))], "{acts:?}");
+        },
+    );
     in_every_order(&[Report::Become(vec![])], Death::Success, |acts, effects| {
         let becomes = MonitorEffect::Finish(Outcome::Become(vec![]));
         let interrupted = MonitorEffect::Finish(Outcome::Exit(Exit::Signal(SIGINT)));

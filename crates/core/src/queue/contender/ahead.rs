@@ -28,7 +28,7 @@ impl Contender {
                 Ok(ReadNode::Seen(_)) | Err(RequestError::NoNode) => self.enter(),
                 Err(RequestError::ConnectionLost) => self.go(ContenderPhase::Searching, self.catch_up()),
                 Err(failure) => {
-                    self.fail(ContentionError::of(failure, "read its own node", "READ", &self.entry.path))
+                    self.fail(ContentionError::of(failure, "read its own node", "READ", &self.config.path))
                 }
             },
             ContenderPhase::Approaching { unset, .. }
@@ -61,7 +61,7 @@ impl Contender {
             Ok(node) => node,
             Err(failure) => return self.not_watched(path, failure),
         };
-        let parent = self.entry.path.clone();
+        let parent = self.config.path.clone();
         let ContenderPhase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
             return Step::default();
         };
@@ -73,7 +73,7 @@ impl Contender {
         if parent.child(&predecessor) == *path {
             // It got its slot before the watch was set: the listing that put this contender behind it is older than
             // that.
-            if may_get_a_slot(self.entry.mode, watch) && record::has_slot(node.data()) {
+            if may_get_a_slot(self.config.mode, watch) && record::has_slot(node.data()) {
                 return self.go(ContenderPhase::Listing, self.catch_up());
             }
             *nearest = node.into_seen();
@@ -86,10 +86,10 @@ impl Contender {
             ContenderEvent::Waiting { predecessor, data, since, ahead: *ahead, holder: holder.clone() };
         // With several slots, a release can let in more than one waiter; and a Curator writer that steps down leaves a
         // reader with its number. Both need another listing.
-        let simple = !matches!(self.entry.mode, Mode::Slots(2..)) && self.entry.family != Family::CuratorRw;
+        let simple = !matches!(self.config.mode, Mode::Slots(2..)) && self.config.family != Family::CuratorRw;
         let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
         self.phase = ContenderPhase::Waiting { watch, ahead: *ahead, holder, sole: *ahead == 1 && simple };
-        Step { requests: vec![], news: vec![news] }
+        Step { requests: vec![], events: vec![news] }
     }
 
     /// The answer about a watched node that another client wrote to. The same request has set the watch again.
@@ -107,7 +107,7 @@ impl Contender {
         let (predecessor, ahead, holder) = (predecessor.clone(), *ahead, holder.clone());
         let (data, since) = shown(node.into_seen());
         let news = ContenderEvent::Waiting { predecessor, data, since, ahead, holder };
-        Step { requests: vec![], news: vec![news] }
+        Step { requests: vec![], events: vec![news] }
     }
 
     /// A node in the way could not be read, and isn't watched.
@@ -115,9 +115,12 @@ impl Contender {
         match failure {
             RequestError::NoNode => self.list_again(),
             RequestError::ConnectionLost => self.ask(Request::Watch(path.clone())),
-            failure => {
-                self.fail(ContentionError::of(failure, "watch the contender ahead", "READ", &self.entry.path))
-            }
+            failure => self.fail(ContentionError::of(
+                failure,
+                "watch the contender ahead",
+                "READ",
+                &self.config.path,
+            )),
         }
     }
 
@@ -127,7 +130,7 @@ impl Contender {
             ContenderPhase::Waiting { watch, .. }
                 if !deleted
                     && watch.iter().any(|name| self.path().child(name) == *path)
-                    && !may_get_a_slot(self.entry.mode, watch) =>
+                    && !may_get_a_slot(self.config.mode, watch) =>
             {
                 self.ask(Request::Watch(path.clone()))
             }

@@ -17,20 +17,20 @@ impl Contender {
             return None;
         }
         let mut inspection = Inspection::of(children)?;
-        let result = inspection.begin(&self.entry.path);
+        let result = inspection.begin(&self.config.path);
         self.phase = ContenderPhase::Inspecting(inspection);
         Some(self.after_inspecting(result))
     }
 
     pub(super) fn inspect(&mut self, reply: Reply) -> Step {
         let ContenderPhase::Inspecting(inspection) = &mut self.phase else { return Step::default() };
-        let result = inspection.take(&self.entry.path, reply);
+        let result = inspection.take(&self.config.path, reply);
         self.after_inspecting(result)
     }
 
     pub(super) fn after_inspecting(&mut self, result: InspectionResult) -> Step {
         match result {
-            InspectionResult::Ask(requests) => Step { requests, news: vec![] },
+            InspectionResult::Ask(requests) => Step { requests, events: vec![] },
             InspectionResult::Fail(error) => self.fail(error),
             InspectionResult::Clean => {
                 self.inspected = true;
@@ -60,7 +60,7 @@ impl Contender {
                 step.append(told);
                 step
             }
-            Decision::Wait { holder, .. } if self.entry.nonblock => self.look_at(holder, None),
+            Decision::Wait { holder, .. } if self.config.nonblock => self.read_blocker(holder, None),
             Decision::Wait { watch, ahead, holder } => {
                 self.seen_busy = true;
                 let mut step = self.watch_own();
@@ -77,13 +77,13 @@ impl Contender {
     pub(super) fn hold(&mut self) -> Step {
         self.phase = ContenderPhase::Holding;
         let mut step = self.watch_own();
-        step.news.push(ContenderEvent::Held);
+        step.events.push(ContenderEvent::Held);
         step
     }
 
     /// Shows the next contender, which watches only this node, that it is now the first waiter for another slot.
     pub(super) fn announce_slot(&mut self) -> Step {
-        if !matches!(self.entry.mode, Mode::Slots(2..)) || planted(Mistake::SlotUntold) {
+        if !matches!(self.config.mode, Mode::Slots(2..)) || planted(Mistake::SlotUntold) {
             return Step::default();
         }
         self.content.has_slot = true;
@@ -91,7 +91,7 @@ impl Contender {
     }
 
     /// With `nonblock`: reads the node in the way, before the lock counts as busy or the queue as refused.
-    pub(super) fn look_at(&mut self, node: String, refusal: Option<QueueError>) -> Step {
+    pub(super) fn read_blocker(&mut self, node: String, refusal: Option<QueueError>) -> Step {
         self.seen_busy = refusal.is_none();
         let watch = Request::Watch(self.path().child(&node));
         self.go(ContenderPhase::Naming { node, refusal }, watch)
@@ -117,7 +117,7 @@ impl Contender {
             (result, None) => {
                 let data = result.map_or_else(|_| vec![], |node| node.data().to_vec());
                 self.phase = ContenderPhase::Ended;
-                Step { requests: vec![], news: vec![ContenderEvent::Busy { holder: node, data }] }
+                Step { requests: vec![], events: vec![ContenderEvent::Busy { holder: node, data }] }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::error::{ContentionError, cannot_list};
 use super::step::{ContenderEvent, OwnNode, Step};
-use super::{Contender, ContenderPhase, MOST_ENTRIES, MOST_LOST_CREATES};
+use super::{Contender, ContenderPhase, MOST_ATTEMPTS, MOST_LOST_CREATES};
 use crate::planted::{Mistake, planted};
 use crate::protocol::{Created, Reply, Request, RequestError, ServerTime};
 use crate::queue::name::{Name, prefix};
@@ -11,18 +11,18 @@ use crate::queue::order::{Decision, QueueError};
 
 impl Contender {
     pub(super) fn enter(&mut self) -> Step {
-        if self.entries == MOST_ENTRIES {
+        if self.attempts == MOST_ATTEMPTS {
             return self.fail(ContentionError::ParentsVanish);
         }
-        self.entries += 1;
+        self.attempts += 1;
         // A new uuid for each attempt, so that a node left by an earlier attempt isn't taken for this one's.
-        self.prefix = prefix(self.entry.family, self.entry.mode, self.entry.ids.next());
+        self.prefix = prefix(self.config.family, self.config.mode, self.config.ids.next());
         let parent = self.path().node();
-        let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.entry.data.clone() };
+        let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.config.data.clone() };
         let list = self.list();
         self.phase = ContenderPhase::Entering { created: None };
         // Requests of a session are served in order, so the listing contains the node.
-        Step { requests: vec![create, list], news: vec![] }
+        Step { requests: vec![create, list], events: vec![] }
     }
 
     pub(super) fn created(&mut self, result: Result<Created, RequestError>) -> Step {
@@ -41,7 +41,7 @@ impl Contender {
             Err(RequestError::ConnectionLost) => self.make_parents(),
             Err(RequestError::NoNode) => self.fail(ContentionError::NoChroot(String::new())),
             Err(failure) => {
-                self.fail(ContentionError::of(failure, "make the lock path", "CREATE", &self.entry.path))
+                self.fail(ContentionError::of(failure, "make the lock path", "CREATE", &self.config.path))
             }
         }
     }
@@ -58,11 +58,11 @@ impl Contender {
                 if let Some(step) = self.must_inspect(&children) {
                     return step;
                 }
-                match order::look(&children, self.entry.family, self.entry.mode) {
-                    Decision::Wait { holder, .. } => self.look_at(holder, None),
+                match order::decide_as_next(&children, self.config.family, self.config.mode) {
+                    Decision::Wait { holder, .. } => self.read_blocker(holder, None),
                     // Like a waiter, it ignores another kind of contender behind it.
                     Decision::Refuse(QueueError::OtherKind { node, theirs, ours }) => {
-                        self.look_at(node.clone(), Some(QueueError::OtherKind { node, theirs, ours }))
+                        self.read_blocker(node.clone(), Some(QueueError::OtherKind { node, theirs, ours }))
                     }
                     Decision::Refuse(refusal) => self.fail(refusal.into()),
                     Decision::Hold | Decision::Gone => self.enter(),
@@ -92,7 +92,7 @@ impl Contender {
                 Err(RequestError::ConnectionLost),
             ) => self.ask(self.catch_up()),
             (ContenderPhase::Looking | ContenderPhase::Searching | ContenderPhase::Listing, Err(failure)) => {
-                self.fail(cannot_list(failure, &self.entry.path))
+                self.fail(cannot_list(failure, &self.config.path))
             }
             _ => Step::default(),
         }
@@ -113,14 +113,14 @@ impl Contender {
             }
             Err(RequestError::ConnectionLost) => return self.go(ContenderPhase::Searching, self.catch_up()),
             Err(failure) => {
-                return self.fail(ContentionError::of(failure, "queue", "CREATE", &self.entry.path));
+                return self.fail(ContentionError::of(failure, "queue", "CREATE", &self.config.path));
             }
         };
         let mut step = self.queued(&created.name, created.czxid, created.created);
         step.append(match listed {
             Ok(children) => self.decide(&children),
             Err(RequestError::ConnectionLost) => self.go(ContenderPhase::Listing, self.catch_up()),
-            Err(failure) => self.fail(cannot_list(failure, &self.entry.path)),
+            Err(failure) => self.fail(cannot_list(failure, &self.config.path)),
         });
         step
     }
@@ -134,6 +134,6 @@ impl Contender {
     pub(super) fn queued(&mut self, name: &str, fencing_token: i64, created: ServerTime) -> Step {
         let own = OwnNode { path: self.path().child(name), fencing_token, created };
         self.own = Some(own.clone());
-        Step { requests: vec![], news: vec![ContenderEvent::Queued(own)] }
+        Step { requests: vec![], events: vec![ContenderEvent::Queued(own)] }
     }
 }

@@ -1,4 +1,4 @@
-//! One contender for one lock, as a state machine: replies in, requests and news out. Pure.
+//! One contender for one lock, as a state machine: replies in, requests and events out. Pure.
 //!
 //! The recipe is ZooKeeper's own: create an ephemeral sequential node, list the children, watch the predecessor. The
 //! rest handles a lost reply, a lost node, and the order of events across a reconnection.
@@ -24,7 +24,7 @@ use crate::queue::order::QueueError;
 
 /// How often the parents may vanish between being created and being used: a container that is empty for a moment can be
 /// reaped. More often than this isn't chance.
-const MOST_ENTRIES: u32 = 10;
+const MOST_ATTEMPTS: u32 = 10;
 
 /// How many creates in a row may lose their answer with the connection. In a rolling restart a few do; one that loses more
 /// makes the server close the connection.
@@ -73,7 +73,7 @@ enum ContenderPhase {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Contender {
-    entry: ContenderConfig,
+    config: ContenderConfig,
     session: i64,
     prefix: String,
     own: Option<OwnNode>,
@@ -82,7 +82,7 @@ pub struct Contender {
     own_unread: bool,
     own_version: i32,
     content: NodeContent,
-    entries: u32,
+    attempts: u32,
     lost_creates: u32,
     seen_busy: bool,
     /// Other recipes on the path were checked just before this listing.
@@ -93,10 +93,10 @@ pub struct Contender {
 
 impl Contender {
     /// A contender of the session with this id. It sends nothing before [`begin`](Self::begin).
-    pub fn new(entry: ContenderConfig, session: i64) -> Self {
+    pub fn new(config: ContenderConfig, session: i64) -> Self {
         let phase = ContenderPhase::Ended;
         Self {
-            entry,
+            config,
             session,
             prefix: String::new(),
             own: None,
@@ -104,7 +104,7 @@ impl Contender {
             own_unread: false,
             own_version: 0,
             content: NodeContent::default(),
-            entries: 0,
+            attempts: 0,
             lost_creates: 0,
             seen_busy: false,
             inspected: false,
@@ -115,7 +115,7 @@ impl Contender {
 
     /// The lock.
     pub fn path(&self) -> &LockPath {
-        &self.entry.path
+        &self.config.path
     }
 
     /// Its own node, once it is known.
@@ -125,14 +125,14 @@ impl Contender {
 
     /// Has a holder look for programs that came after it and don't wait for it: [`ContenderEvent::OtherRecipe`].
     pub fn check_recipes(&mut self) -> Step {
-        let requests = if self.holds() { self.recipe_check.begin(&self.entry.path) } else { vec![] };
-        Step { requests, news: vec![] }
+        let requests = if self.holds() { self.recipe_check.begin(&self.config.path) } else { vec![] };
+        Step { requests, events: vec![] }
     }
 
     fn recipe_check_answered(&mut self, reply: Reply) -> Step {
-        match self.recipe_check.take(&self.entry.path, self.entry.family, reply) {
-            Ok(requests) => Step { requests, news: vec![] },
-            Err(refusal) => Step { requests: vec![], news: vec![ContenderEvent::OtherRecipe(refusal)] },
+        match self.recipe_check.take(&self.config.path, self.config.family, reply) {
+            Ok(requests) => Step { requests, events: vec![] },
+            Err(refusal) => Step { requests: vec![], events: vec![ContenderEvent::OtherRecipe(refusal)] },
         }
     }
 
@@ -153,7 +153,7 @@ impl Contender {
 
     /// Enters the queue; with `nonblock`, looks at the queue first.
     pub fn begin(&mut self) -> Step {
-        if self.entry.nonblock { self.go(ContenderPhase::Looking, self.list()) } else { self.enter() }
+        if self.config.nonblock { self.go(ContenderPhase::Looking, self.list()) } else { self.enter() }
     }
 
     /// Handles a reconnection of the session. The watches that were set ended with the old connection; unanswered
@@ -166,7 +166,7 @@ impl Contender {
         if std::mem::take(&mut self.own_watched) {
             step.append(self.watch_own());
         }
-        let path = self.entry.path.clone();
+        let path = self.config.path.clone();
         let again = |names: &[String]| names.iter().map(|name| Request::Watch(path.child(name))).collect();
         match &mut self.phase {
             ContenderPhase::Waiting { watch, ahead, holder, .. } => {
@@ -214,7 +214,7 @@ impl Contender {
 
     fn fail(&mut self, error: ContentionError) -> Step {
         self.phase = ContenderPhase::Ended;
-        Step { requests: vec![], news: vec![ContenderEvent::Failed(error)] }
+        Step { requests: vec![], events: vec![ContenderEvent::Failed(error)] }
     }
 
     fn list_again(&mut self) -> Step {
@@ -237,7 +237,7 @@ impl Contender {
 
     #[allow(clippy::unused_self, reason = "reads as a sentence where it is called")]
     fn ask(&self, request: Request) -> Step {
-        Step { requests: vec![request], news: vec![] }
+        Step { requests: vec![request], events: vec![] }
     }
 
     fn is_own(&self, path: &NodePath) -> bool {

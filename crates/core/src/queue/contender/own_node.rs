@@ -25,7 +25,7 @@ pub(super) struct NodeContent {
 impl Contender {
     /// The data that its node should have.
     pub fn data(&self) -> Vec<u8> {
-        let data = if self.content.has_slot { &self.entry.data_with_slot } else { &self.entry.data };
+        let data = if self.content.has_slot { &self.config.data_with_slot } else { &self.config.data };
         let NodeContent { stopped, held_after, .. } = self.content;
         if !stopped && held_after.is_none() {
             return data.clone();
@@ -43,7 +43,7 @@ impl Contender {
 
     /// Makes its node say how long after its creation the lock was acquired.
     pub fn record_held_since(&mut self, after: Duration) -> Step {
-        if planted(Mistake::SlotUntold) && matches!(self.entry.mode, Mode::Slots(2..)) {
+        if planted(Mistake::SlotUntold) && matches!(self.config.mode, Mode::Slots(2..)) {
             return Step::default();
         }
         self.content.held_after = Some(after);
@@ -75,7 +75,7 @@ impl Contender {
                 self.own_version = node.version;
                 let revoked = record::revocation(&node.data).filter(|_| !planted(Mistake::RevokeIgnored));
                 if let Some(by) = revoked {
-                    return Step { requests: vec![], news: vec![ContenderEvent::Revoked(by)] };
+                    return Step { requests: vec![], events: vec![ContenderEvent::Revoked(by)] };
                 }
                 self.content.unwritten &= node.data != self.data();
                 if self.content.unwritten { self.write_own() } else { Step::default() }
@@ -83,9 +83,12 @@ impl Contender {
             Ok(ReadNode::Hidden) => self.fail(ContentionError::OwnNodeHidden),
             Ok(ReadNode::Seen(_)) | Err(RequestError::NoNode) => self.fail(ContentionError::Deleted),
             Err(RequestError::ConnectionLost) => self.watch_own(),
-            Err(failure) => {
-                self.fail(ContentionError::of(failure.clone(), "read its own node", "READ", &self.entry.path))
-            }
+            Err(failure) => self.fail(ContentionError::of(
+                failure.clone(),
+                "read its own node",
+                "READ",
+                &self.config.path,
+            )),
         }
     }
 

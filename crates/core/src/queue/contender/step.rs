@@ -107,18 +107,18 @@ pub enum ContenderEvent {
     Failed(ContentionError),
 }
 
-/// The requests and the news of a step, in order.
+/// The requests and the events of a step, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Requests to send.
     pub requests: Vec<Request>,
     /// What to report or to act on.
-    pub news: Vec<ContenderEvent>,
+    pub events: Vec<ContenderEvent>,
 }
 
 impl Step {
     pub(super) fn append(&mut self, mut other: Self) {
         self.requests.append(&mut other.requests);
-        self.news.append(&mut other.news);
+        self.events.append(&mut other.events);
     }
 }

@@ -95,12 +95,12 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
         ahead: ahead.len(),
         holder: other(ahead[0]),
     };
-    assert_eq!(step.news, [waiting]);
+    assert_eq!(step.events, [waiting]);
     (contender, own)
 }
 
 fn failed(step: &Step) -> Option<&ContentionError> {
-    step.news
+    step.events
         .iter()
         .find_map(|news| if let ContenderEvent::Failed(error) = news { Some(error) } else { None })
 }
@@ -109,7 +109,7 @@ fn failed(step: &Step) -> Option<&ContentionError> {
 fn the_first_holds_after_one_flight() {
     let (contender, own, step) = behind(&[]);
     assert_eq!(step.requests, [Request::Watch(at(&own))], "only the watch on its own node");
-    assert_eq!(step.news.last(), Some(&ContenderEvent::Held));
+    assert_eq!(step.events.last(), Some(&ContenderEvent::Held));
     assert!(contender.holds());
 }
 
@@ -124,7 +124,7 @@ fn a_waiter_with_only_the_holder_ahead_holds_without_a_second_listing() {
     let (mut contender, _) = asleep(&[3]);
     let step = contender.take(Reply::Changed(at(&other(3)), true));
     assert!(step.requests.is_empty());
-    assert_eq!(step.news, [ContenderEvent::Held]);
+    assert_eq!(step.events, [ContenderEvent::Held]);
 }
 
 #[test]
@@ -144,17 +144,17 @@ fn new_data_of_the_predecessor_is_read_and_changes_no_place() {
         let (mut contender, _) = asleep(ahead);
         let nearest = at(&other(3));
         let step = contender.take(Reply::Changed(nearest.clone(), false));
-        assert_eq!((step.requests, step.news), (vec![Request::Watch(nearest.clone())], vec![]));
+        assert_eq!((step.requests, step.events), (vec![Request::Watch(nearest.clone())], vec![]));
         let told = Node { data: b"told".to_vec(), ..theirs() };
         let step = contender.take(Reply::Read(nearest.clone(), Ok(told.into())));
         assert!(step.requests.is_empty() && !contender.holds(), "{step:?}");
         assert!(
-            matches!(&step.news[..], [ContenderEvent::Waiting { data, .. }] if data == b"told"),
+            matches!(&step.events[..], [ContenderEvent::Waiting { data, .. }] if data == b"told"),
             "{step:?}"
         );
         let step = contender.take(Reply::Changed(nearest, true));
         assert_eq!(
-            step.news.contains(&ContenderEvent::Held),
+            step.events.contains(&ContenderEvent::Held),
             ahead.len() == 1,
             "and its end counts as before"
         );
@@ -173,7 +173,7 @@ fn a_predecessor_that_goes_while_its_new_data_is_read_is_noticed() {
 fn holder_with_record() -> (Contender, String, Record) {
     let data = br#"{"version":1,"host":"h","pid":1,"user":"u","program":"p","mode":"exclusive","slots":1}"#;
     let mut contender = contender(false);
-    contender.entry.data = data.to_vec();
+    contender.config.data = data.to_vec();
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(own.clone()))));
     contender.take(Reply::Listed(Ok(vec![own.clone()])));
@@ -211,7 +211,7 @@ fn a_mark_that_was_written_meanwhile_is_not_overwritten() {
     contender.take(Reply::Changed(at(&own), false));
     let marked = Node { data: b"__REVOKE__".to_vec(), version: 1, ..ours(50) };
     let step = contender.take(Reply::Read(at(&own), Ok(marked.into())));
-    assert_eq!((step.requests, step.news), (vec![], vec![ContenderEvent::Revoked(None)]));
+    assert_eq!((step.requests, step.events), (vec![], vec![ContenderEvent::Revoked(None)]));
 }
 
 #[test]
@@ -226,8 +226,8 @@ fn a_new_connection_sets_the_watches_again_without_a_listing() {
     }
     contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
-    assert!(matches!(step.news[..], [ContenderEvent::Waiting { ahead: 1, .. }]), "{step:?}");
-    assert!(contender.take(Reply::Changed(at(&other(3)), true)).news.contains(&ContenderEvent::Held));
+    assert!(matches!(step.events[..], [ContenderEvent::Waiting { ahead: 1, .. }]), "{step:?}");
+    assert!(contender.take(Reply::Changed(at(&other(3)), true)).events.contains(&ContenderEvent::Held));
 }
 
 #[test]
@@ -249,7 +249,7 @@ fn a_waiter_whose_node_is_deleted_never_runs() {
     let (mut contender, own) = asleep(&[3]);
     assert_eq!(failed(&contender.take(Reply::Changed(at(&own), true))), Some(&ContentionError::Deleted));
     let step = contender.take(Reply::Changed(at(&other(3)), true));
-    assert!(step.news.is_empty() && !contender.holds(), "the predecessor leaves too late");
+    assert!(step.events.is_empty() && !contender.holds(), "the predecessor leaves too late");
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn a_mark_on_its_own_node_revokes_the_lock() {
     assert_eq!(contender.take(Reply::Changed(at(&own), false)).requests, [Request::Watch(at(&own))]);
     let marked = Node { data: b"__REVOKE__".to_vec(), ..ours(50) };
     assert_eq!(
-        contender.take(Reply::Read(at(&own), Ok(marked.into()))).news,
+        contender.take(Reply::Read(at(&own), Ok(marked.into()))).events,
         [ContenderEvent::Revoked(None)]
     );
 }
@@ -304,7 +304,7 @@ fn missing_parents_are_created_and_a_new_attempt_has_a_new_name() {
 fn parents_that_keep_vanishing_are_an_error() {
     let mut contender = contender(false);
     contender.begin();
-    for _ in 0..MOST_ENTRIES {
+    for _ in 0..MOST_ATTEMPTS {
         contender.take(Reply::Created(Err(RequestError::NoNode)));
         contender.take(Reply::Listed(Err(RequestError::NoNode)));
         let step = contender.take(Reply::ParentsMade(Ok(())));
@@ -358,12 +358,12 @@ fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     assert_eq!(step.requests, [Request::Watch(at(&own))]);
     let step = contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     assert_eq!(
-        step.news,
+        step.events,
         [ContenderEvent::Queued(OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]
     );
     assert_eq!(step.requests, [Request::List("/locks/job".into())]);
     let step = contender.take(Reply::Listed(Ok(vec![own])));
-    assert_eq!(step.news, [ContenderEvent::Held]);
+    assert_eq!(step.events, [ContenderEvent::Held]);
     assert!(step.requests.is_empty(), "its node is already watched");
 }
 
@@ -389,7 +389,7 @@ fn a_listing_whose_reply_was_lost_is_requested_again() {
     contender.take(Reply::Created(Ok(created(own.clone()))));
     let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
-    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news, [ContenderEvent::Held]);
+    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).events, [ContenderEvent::Held]);
 }
 
 #[test]
@@ -399,7 +399,7 @@ fn a_listing_that_overtook_its_create_is_ignored() {
     let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
     contender.take(Reply::Created(Ok(created(own.clone()))));
-    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).news.last(), Some(&ContenderEvent::Held));
+    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).events.last(), Some(&ContenderEvent::Held));
 }
 
 #[test]
@@ -418,7 +418,7 @@ fn nonblock_reads_the_holder_of_a_busy_lock_and_creates_nothing() {
     let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
     assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to report the holder");
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
-    assert_eq!(step.news, [ContenderEvent::Busy { holder: other(3), data: b"them".to_vec() }]);
+    assert_eq!(step.events, [ContenderEvent::Busy { holder: other(3), data: b"them".to_vec() }]);
     assert!(contender.own().is_none());
 }
 
@@ -431,7 +431,7 @@ fn nonblock_acquires_a_free_lock_and_a_lost_race_is_busy() {
         contender.take(Reply::Created(Ok(created(own.clone()))));
         contender.take(Reply::Listed(Ok(vec![own, other(3)])));
         let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
-        assert!(matches!(step.news.as_slice(), [ContenderEvent::Busy { .. }]));
+        assert!(matches!(step.events.as_slice(), [ContenderEvent::Busy { .. }]));
         assert!(contender.own().is_some(), "the release needs it to delete the node");
     }
 }

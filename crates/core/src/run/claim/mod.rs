@@ -5,7 +5,7 @@ mod session;
 use std::time::Duration;
 
 use self::session::Gap;
-pub use self::session::Session;
+pub use self::session::SessionState;
 use super::Effect;
 use crate::lease::Lease;
 use crate::lease::renewal::Renewal;
@@ -49,8 +49,8 @@ pub enum ClaimEvent {
 #[derive(Debug, Default)]
 pub struct Claim {
     key: SessionKey,
-    entries: Vec<ContenderConfig>,
-    session: Option<Session>,
+    configs: Vec<ContenderConfig>,
+    session: Option<SessionState>,
     end: Option<SessionEnd>,
     /// Another client deleted one of zklock's nodes. A node that has its name now belongs to another session.
     node_gone: bool,
@@ -74,7 +74,7 @@ impl Claim {
     pub fn connect(&mut self, deadline: Option<BootTime>) -> Effect {
         self.key = SessionKey(self.key.0 + 1);
         self.was_busy = self.seen_busy();
-        self.entries.iter_mut().for_each(|entry| entry.ids = entry.ids.of_the_next_session());
+        self.configs.iter_mut().for_each(|config| config.ids = config.ids.of_the_next_session());
         (self.session, self.end, self.node_gone, self.pending_create) = (None, None, false, None);
         Effect::Connect { key: self.key, deadline }
     }
@@ -90,8 +90,8 @@ impl Claim {
     }
 
     /// Sets the locks to contend for, with their data. Must be called before there is a session.
-    pub fn introduce(&mut self, entries: Vec<ContenderConfig>) {
-        self.entries = entries;
+    pub fn introduce(&mut self, configs: Vec<ContenderConfig>) {
+        self.configs = configs;
     }
 
     /// Takes in a change of a session. Changes of a session that this one replaced are ignored.
@@ -115,15 +115,15 @@ impl Claim {
         match change {
             SessionChange::Connected { id, timeout, began } => {
                 let began = if planted(Mistake::LeaseFromConnect) { now } else { began };
-                self.session = Some(Session::new(
+                self.session = Some(SessionState::new(
                     id,
-                    LockSet::new(self.entries.clone(), id),
+                    LockSet::new(self.configs.clone(), id),
                     Renewal::new(Lease::new(began, timeout)),
                     now,
                 ));
-                let mut notices = vec![ClaimEvent::Connected];
-                notices.extend(self.contend_for_next(now, out));
-                notices
+                let mut events = vec![ClaimEvent::Connected];
+                events.extend(self.contend_for_next(now, out));
+                events
             }
             SessionChange::Unreachable(servers) => vec![ClaimEvent::Unreachable(servers)],
             SessionChange::Disconnected => {
@@ -149,7 +149,7 @@ impl Claim {
     }
 
     fn reconnected(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<ClaimEvent> {
-        let mut notices = vec![ClaimEvent::Reconnected];
+        let mut events = vec![ClaimEvent::Reconnected];
         if let Some(session) = &mut self.session {
             session.renewal.set_connected(true);
             if planted(Mistake::LeaseRevived) {
@@ -158,9 +158,9 @@ impl Claim {
             session.gap.iter_mut().for_each(|gap| gap.to = Some(now));
             let steps =
                 session.locks.each().map(|(lock, contender)| (lock, contender.reconnected())).collect();
-            notices.extend(self.carry_out(steps, now, out));
+            events.extend(self.carry_out(steps, now, out));
         }
-        notices
+        events
     }
 
     /// Takes in a reply.
@@ -185,7 +185,7 @@ impl Claim {
                 session.measure(&reply, now);
                 let Some(contender) = session.locks.get_mut(lock) else { return vec![] };
                 let step = contender.take(reply);
-                if step.news.contains(&ContenderEvent::Held) {
+                if step.events.contains(&ContenderEvent::Held) {
                     session.locks.acquired(lock);
                 }
                 session.adapt_renewal(now);
@@ -213,7 +213,7 @@ impl Claim {
         let Some(session) = &mut self.session else { return vec![] };
         let mut events = vec![];
         for (lock, step) in steps {
-            for event in step.news {
+            for event in step.events {
                 match &event {
                     ContenderEvent::Queued(_) => {
                         session.held.insert(lock, (now, None));
@@ -248,7 +248,7 @@ impl Claim {
 
     /// What the session leaves on the servers for as long as it may live; `None` if there was no session.
     pub fn left_behind(&self) -> Option<LeftoverNodes> {
-        let Session { renewal, locks, .. } = self.session.as_ref()?;
+        let SessionState { renewal, locks, .. } = self.session.as_ref()?;
         Some(LeftoverNodes {
             session_timeout: renewal.lease.timeout(),
             nodes: owned(locks),
@@ -280,7 +280,7 @@ impl Claim {
 
     /// Shows other clients since when the locks are held.
     pub fn record_held_since(&mut self, now: BootTime, out: &mut Vec<Effect>) {
-        let Some(Session { locks, held, .. }) = &mut self.session else { return };
+        let Some(SessionState { locks, held, .. }) = &mut self.session else { return };
         let steps = locks.each().filter_map(|(lock, contender)| {
             let (queued, held) = *held.get(&lock)?;
             Some((lock, contender.record_held_since(held?.since(queued))))
@@ -303,7 +303,7 @@ impl Claim {
     /// Sends the next confirmation as soon as possible: its answer says whether zklock's nodes still exist.
     pub fn confirm_soon(&mut self, now: BootTime) {
         if let Some(session) = &mut self.session {
-            session.renewal.hurry(now);
+            session.renewal.confirm_soon(now);
         }
     }
 
@@ -313,7 +313,7 @@ impl Claim {
     }
 
     /// The session, once it is established.
-    pub fn session(&self) -> Option<&Session> {
+    pub fn session(&self) -> Option<&SessionState> {
         self.session.as_ref()
     }
 

@@ -15,7 +15,7 @@ use crate::time::BootTime;
 
 /// An established session.
 #[derive(Debug)]
-pub struct Session {
+pub struct SessionState {
     pub id: i64,
     pub locks: LockSet,
     pub(super) renewal: Renewal,
@@ -43,7 +43,7 @@ pub(super) struct Gap {
     pub(super) away: Option<ConnectFailure>,
 }
 
-impl Session {
+impl SessionState {
     pub(super) fn new(id: i64, locks: LockSet, renewal: Renewal, now: BootTime) -> Self {
         Self {
             id,

@@ -9,7 +9,7 @@ mod queue;
 use std::time::Duration;
 
 use self::queue::QueueProgress;
-use super::claim::Session;
+use super::claim::SessionState;
 use super::{Context, Effect, Line, Plan, Seen};
 use crate::message::Message;
 use crate::path::{LockPath, NodePath};
@@ -120,7 +120,7 @@ impl Progress {
         self.reported.is_some()
     }
 
-    /// When to [look](Self::look) next.
+    /// When to [update](Self::update) next.
     pub(super) fn wake_at(&self) -> Option<BootTime> {
         let notice = self.wait.filter(|_| self.reported.is_none()).map(|wait| wait.noticed_at());
         let read = self.queue.as_ref().and_then(QueueProgress::reads_at);
@@ -128,7 +128,7 @@ impl Progress {
     }
 
     /// Takes in the present `wait` for the servers, if there is one, and shows the wait if it is time.
-    pub(super) fn look(&mut self, wait: Option<Wait>, shown: Shown, ctx: &mut Context<'_>) {
+    pub(super) fn update(&mut self, wait: Option<Wait>, shown: Shown, ctx: &mut Context<'_>) {
         self.take(wait, ctx);
         let long = self.wait.filter(|wait| wait.noticed_at() <= ctx.now);
         if let Some(wait) = long
@@ -220,7 +220,7 @@ impl Progress {
     /// Shows the wait for other contenders, or else for the servers.
     fn show(&mut self, long: Option<Wait>, ctx: &mut Context<'_>) {
         let wait = long.map(|wait| self.described(wait, Shown::Everywhere, ctx));
-        let heard = ctx.state.claim.session().map(Session::heard);
+        let heard = ctx.state.claim.session().map(SessionState::heard);
         // While no server answers, nothing is known of the queue.
         let seen_at = heard.filter(|_| wait.is_some()).unwrap_or(ctx.now);
         let servers_then = self.servers_time(seen_at);

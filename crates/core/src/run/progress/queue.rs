@@ -10,7 +10,7 @@ use super::super::{Context, Effect, Seen, WaitingLine};
 use crate::message::Message;
 use crate::path::{LockPath, NodePath};
 use crate::protocol::{Asker, Request, RequestError, ServerTime};
-use crate::queue::order::entries;
+use crate::queue::order::queue_entries;
 use crate::server_wait::{ServerWait, said};
 use crate::text::whole;
 use crate::time::BootTime;
@@ -113,7 +113,7 @@ impl QueueProgress {
         }
         self.listing = Listing::Done;
         let Some(children) = children else { return true };
-        if let Some(first) = entries(children).into_iter().find(|entry| entry.holds) {
+        if let Some(first) = queue_entries(children).into_iter().find(|entry| entry.holds) {
             let holder = self.path.child(first.name.text);
             (self.holder, self.seen) = (Some(holder).filter(|holder| *holder != self.nearest.0), None);
             self.read_holder(ctx);

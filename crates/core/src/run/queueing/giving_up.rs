@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::notices::who;
+use super::events::who;
 use super::{Queueing, SeenBusy};
 use crate::exit::Exit;
 use crate::message::{LeftStopped, Message};

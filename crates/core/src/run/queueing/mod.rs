@@ -1,7 +1,7 @@
 //! Acquiring the locks: connect, queue and wait, until zklock holds them or must give up.
 
+mod events;
 mod giving_up;
-mod notices;
 mod start;
 
 use super::lineage::Lineage;
@@ -100,7 +100,7 @@ impl Queueing {
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         match input {
-            Input::Tick => self.look(ctx),
+            Input::Tick => self.tick(ctx),
             Input::Introduced(introduction) => introduce(introduction, ctx),
             Input::Ancestors(ancestors) => {
                 let next = self.lineage.found(ancestors, ctx);
@@ -130,8 +130,8 @@ impl Queueing {
             }
             Input::Session(key, change) => self.session_changed(key, change, ctx),
             Input::Reply(key, asker, reply) => {
-                let notices = ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out);
-                self.notices(notices, ctx)
+                let events = ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out);
+                self.on_events(events, ctx)
             }
             _ => None,
         }
@@ -143,7 +143,7 @@ impl Queueing {
     }
 
     /// Handles the passing of time, and everything that waits until no other event is pending.
-    fn look(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
+    fn tick(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
         let now = ctx.now;
         ctx.state.claim.revive_lease(now);
         ctx.state.claim.confirm_if_due(now, ctx.out);
@@ -196,7 +196,7 @@ fn introduce(introduction: Introduction, ctx: &mut Context<'_>) -> Option<Next> 
     let Introduction { record, ids } = introduction;
     let plan = ctx.plan;
     let with_slot = Record { has_slot: true, ..record.clone() };
-    let entry = |(path, ids): (&LockPath, _)| ContenderConfig {
+    let config = |(path, ids): (&LockPath, _)| ContenderConfig {
         path: path.clone(),
         family: plan.family,
         mode: plan.mode,
@@ -205,8 +205,8 @@ fn introduce(introduction: Introduction, ctx: &mut Context<'_>) -> Option<Next> 
         nonblock: plan.nonblock,
         ids,
     };
-    let entries = plan.not_held_in(&ctx.state.held_around).zip(ids).map(entry).collect();
-    ctx.state.claim.introduce(entries);
+    let configs = plan.not_held_in(&ctx.state.held_around).zip(ids).map(config).collect();
+    ctx.state.claim.introduce(configs);
     ctx.state.record = Some(record);
     None
 }

@@ -1,6 +1,6 @@
 //! Whether the command may start, once zklock is first in every queue.
 
-use super::notices::say_acquired;
+use super::events::say_acquired;
 use super::{Queueing, StartProgress};
 use crate::exit::Exit;
 use crate::lease::latency::Start;

@@ -271,7 +271,7 @@ impl Supervisor {
     }
 
     /// When to look next for stops that have to be undone.
-    pub(super) fn looks_at(&self) -> Option<BootTime> {
+    pub(super) fn checks_children_at(&self) -> Option<BootTime> {
         self.look.filter(|_| matches!(self.state, JobState::Running { .. })).map(|look| look.at)
     }
 

@@ -184,10 +184,10 @@ fn late_stops_are_undone_for_a_while_if_the_kernel_does_not() {
         supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW);
         supervisor
     };
-    assert_eq!(stopped(Foreground::Other).looks_at(), None, "the kernel does");
+    assert_eq!(stopped(Foreground::Other).checks_children_at(), None, "the kernel does");
     let mut supervisor = stopped(Foreground::Job);
     let mut looks = vec![];
-    while let Some(at) = supervisor.looks_at() {
+    while let Some(at) = supervisor.checks_children_at() {
         assert_eq!(supervisor.on(JobInput::Look, NOW), [], "not yet");
         assert_eq!(supervisor.on(JobInput::Look, at), [Effect::ContinueStopped(StoppedBy::Terminal)]);
         looks.push(at.since(NOW).as_millis());
@@ -202,11 +202,11 @@ fn late_stops_for_the_terminal_are_undone_for_a_while_after_it_was_given() {
     let mut supervisor = Supervisor::default();
     assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW), GIVES);
     for _ in 0..6 {
-        let at = supervisor.looks_at().unwrap();
+        let at = supervisor.checks_children_at().unwrap();
         let effects = supervisor.on(JobInput::Look, at);
         assert_eq!(effects, [Effect::ContinueStopped(StoppedBy::NeedOfTerminal)]);
     }
-    assert_eq!(supervisor.looks_at(), None);
+    assert_eq!(supervisor.checks_children_at(), None);
     assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Job), NOW), suspends(SIGTTIN), "too late");
 
     let mut supervisor = Supervisor::default();
@@ -216,7 +216,7 @@ fn late_stops_for_the_terminal_are_undone_for_a_while_after_it_was_given() {
     // Ctrl-Z is for the user to undo.
     assert_eq!(supervisor.on(JobInput::Tick, LATE), [], "a stop may be about to be told");
     supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
-    assert_eq!(supervisor.looks_at(), None);
+    assert_eq!(supervisor.checks_children_at(), None);
 }
 
 #[test]

@@ -103,7 +103,7 @@ impl Client {
         let pass = self.connector.pass.insert(pass);
         let Some(server) = pass.pop_front() else {
             self.connector.pass = None;
-            if self.phase == Phase::ConnectFailure {
+            if self.phase == Phase::Disconnected {
                 let away = self.connector.retry.result();
                 self.tell(SessionChange::StillAway(away));
             }
@@ -216,7 +216,7 @@ impl Client {
             return self.begin_again(ensemble, timeout);
         }
         let (now, clock) = (self.now(ensemble), self.clock(ensemble));
-        self.phase = Phase::ConnectFailure;
+        self.phase = Phase::Disconnected;
         let timeout = duration(self.timeout);
         let Some((speed, pause)) = &mut self.connector.connected else { return };
         let waited = nanos(pause.after_loss(clock, timeout));

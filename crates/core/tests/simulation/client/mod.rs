@@ -30,7 +30,7 @@ use crate::ensemble::{ConnId, Ensemble, Output, Rng};
 
 /// Something that a client reports.
 #[derive(Debug)]
-pub(crate) enum ContenderEvent {
+pub(crate) enum ClientEvent {
     Session(SessionChange),
     Reply(usize, Reply),
 }
@@ -47,7 +47,7 @@ enum Phase {
     New,
     Serving,
     /// The connection is lost, but the session may live.
-    ConnectFailure,
+    Disconnected,
     Over,
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct Client {
     throttled: VecDeque<(u64, Flight)>,
     /// The time of the pending alarm, in virtual time.
     alarm: Option<u64>,
-    news: VecDeque<ContenderEvent>,
+    news: VecDeque<ClientEvent>,
 }
 
 const THROTTLED_PAUSE: u64 = 100_000_000;
@@ -129,7 +129,7 @@ impl Client {
     }
 
     /// Returns the next report, in order.
-    pub(crate) fn news(&mut self) -> Option<ContenderEvent> {
+    pub(crate) fn news(&mut self) -> Option<ClientEvent> {
         self.news.pop_front()
     }
 
@@ -191,7 +191,7 @@ impl Client {
     }
 
     fn tell(&mut self, change: SessionChange) {
-        self.news.push_back(ContenderEvent::Session(change));
+        self.news.push_back(ClientEvent::Session(change));
     }
 
     fn end(&mut self, ensemble: &mut Ensemble, change: SessionChange) {
@@ -204,7 +204,7 @@ impl Client {
             Phase::Over => {}
             // Before there is a session, the only possible command is to give up.
             Phase::New => self.end(ensemble, SessionChange::Closed),
-            Phase::ConnectFailure => self.inbox.push_back(command),
+            Phase::Disconnected => self.inbox.push_back(command),
             Phase::Serving => {
                 self.carry_out(ensemble, command);
                 self.set_alarm(ensemble);
@@ -276,10 +276,10 @@ impl Client {
         let Flight { number, step } = flight;
         let again = self.now(ensemble) + THROTTLED_PAUSE;
         match step.answered(result, self.settings.acl) {
-            Next::Reply(reply) => self.news.push_back(ContenderEvent::Reply(number, reply)),
+            Next::Reply(reply) => self.news.push_back(ClientEvent::Reply(number, reply)),
             Next::Watching { reply, on, path, kind } => {
                 self.watches.push(Watch { number, on, path, kind });
-                self.news.push_back(ContenderEvent::Reply(number, reply));
+                self.news.push_back(ClientEvent::Reply(number, reply));
             }
             Next::Send(step) => self.send(ensemble, number, step),
             Next::Again(step) => self.throttled.push_back((again, Flight { number, step })),
@@ -290,7 +290,7 @@ impl Client {
                     list.step = Step::Ignored;
                 }
                 self.throttled.extend(step.map(|step| (again, Flight { number, step })));
-                self.news.extend(reply.map(|reply| ContenderEvent::Reply(number, reply)));
+                self.news.extend(reply.map(|reply| ClientEvent::Reply(number, reply)));
             }
             Next::Closed => self.closed(ensemble),
             Next::Listed | Next::Nothing => {}
@@ -312,7 +312,7 @@ impl Client {
             if fires {
                 let is_deleted = happened == Happened::Deleted && path == watch.path;
                 let reply = Reply::Changed(watch.path.as_str().into(), is_deleted);
-                news.push_back(ContenderEvent::Reply(watch.number, reply));
+                news.push_back(ClientEvent::Reply(watch.number, reply));
             }
             !fires || watch.kind == Kind::Below
         });
@@ -349,7 +349,7 @@ impl Client {
         self.rng.shuffle(&mut flights);
         for Flight { number, step } in flights {
             let reply = step.failed(RequestError::ConnectionLost);
-            self.news.extend(reply.map(|reply| ContenderEvent::Reply(number, reply)));
+            self.news.extend(reply.map(|reply| ClientEvent::Reply(number, reply)));
         }
         self.leave(ensemble);
     }

@@ -25,7 +25,7 @@ use zklock_core::queue::name::Mode;
 
 use super::choices::{Choices, Outcome};
 use crate::bare::{Bare, BareOptions};
-use crate::client::{Client, ContenderEvent, HostClock, Settings};
+use crate::client::{Client, ClientEvent, HostClock, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, Ensemble, MS, Output};
 
@@ -172,11 +172,11 @@ fn make_path(ensemble: &mut Ensemble) {
         }
         while let Some(news) = maker.news() {
             match news {
-                ContenderEvent::Session(SessionChange::Connected { .. }) => {
+                ClientEvent::Session(SessionChange::Connected { .. }) => {
                     maker.ask(ensemble, 0, Request::MakeParents("/l/a".into()));
                 }
-                ContenderEvent::Reply(..) => maker.release(ensemble, vec![]),
-                ContenderEvent::Session(_) => {}
+                ClientEvent::Reply(..) => maker.release(ensemble, vec![]),
+                ClientEvent::Session(_) => {}
             }
         }
     }

@@ -20,7 +20,7 @@ use zklock_core::signal::SIGTERM;
 
 use super::choices::{Choices, Outcome};
 use crate::bare::{Bare, BareOptions, Job};
-use crate::client::{Client, ContenderEvent, HostClock, Settings};
+use crate::client::{Client, ClientEvent, HostClock, Settings};
 use crate::ensemble::explore::Upcoming;
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, Ensemble, MS, Output};
@@ -167,7 +167,7 @@ fn open_operator(ensemble: &mut Ensemble, scene: &Scene) -> Client {
         }
         while let Some(news) = operator.news() {
             left -= 1;
-            if let (ContenderEvent::Session(SessionChange::Connected { .. }), true) = (news, scene.is_made) {
+            if let (ClientEvent::Session(SessionChange::Connected { .. }), true) = (news, scene.is_made) {
                 for lock in ["/l/a", "/l/b"] {
                     operator.ask(ensemble, 0, Request::MakeParents(lock.into()));
                 }

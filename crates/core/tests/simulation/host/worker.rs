@@ -230,7 +230,7 @@ impl World {
             (_, None) => false,
         };
         if shorter {
-            self.report(index, Report::Shorter);
+            self.report(index, Report::DeadlineChanged);
         }
     }
 

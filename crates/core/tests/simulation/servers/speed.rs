@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::client::message::{Reply, Request, SessionChange};
-use crate::client::{Client, ContenderEvent, HostClock, Settings};
+use crate::client::{Client, ClientEvent, HostClock, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Ensemble};
 
@@ -32,10 +32,10 @@ fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {
             client.take(&mut ensemble, output);
             while let Some(news) = client.news() {
                 match news {
-                    ContenderEvent::Session(SessionChange::Connected { .. }) => {
+                    ClientEvent::Session(SessionChange::Connected { .. }) => {
                         client.ask(&mut ensemble, 1, Request::MakeParents(parent.clone().into()));
                     }
-                    ContenderEvent::Reply(1, _) => {
+                    ClientEvent::Reply(1, _) => {
                         let (parent, prefix) = (parent.clone(), "n-lock-".to_owned());
                         client.ask(
                             &mut ensemble,
@@ -44,10 +44,10 @@ fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {
                         );
                         client.ask(&mut ensemble, 3, Request::List("/locks/job".into()));
                     }
-                    ContenderEvent::Reply(2, Reply::Created(Ok(created))) => {
+                    ClientEvent::Reply(2, Reply::Created(Ok(created))) => {
                         mix(created.czxid.cast_unsigned());
                     }
-                    ContenderEvent::Reply(3, Reply::Listed(Ok(names))) => {
+                    ClientEvent::Reply(3, Reply::Listed(Ok(names))) => {
                         mix(ensemble.now());
                         let nodes = names.iter().map(|name| format!("{parent}/{name}").into()).collect();
                         client.release(&mut ensemble, nodes);
@@ -92,13 +92,13 @@ fn a_create_that_is_turned_away_is_sent_again() {
         let output = ensemble.next(u64::MAX).expect("a session that goes on");
         client.take(&mut ensemble, output);
         match client.news() {
-            Some(ContenderEvent::Session(SessionChange::Connected { .. })) => {
+            Some(ClientEvent::Session(SessionChange::Connected { .. })) => {
                 ensemble.throttle(0, 2);
                 asked = ensemble.now();
                 let (parent, prefix) = (String::new(), "n-".to_owned());
                 client.ask(&mut ensemble, 1, Request::Create { parent: parent.into(), prefix, data: vec![] });
             }
-            Some(ContenderEvent::Reply(1, Reply::Created(result))) => {
+            Some(ClientEvent::Reply(1, Reply::Created(result))) => {
                 created = Some((result.unwrap().name, ensemble.now()));
             }
             _ => {}

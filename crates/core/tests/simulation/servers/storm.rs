@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::client::message::{Reply, Request, RequestError, SessionChange};
-use crate::client::{Client, ContenderEvent, HostClock, Settings};
+use crate::client::{Client, ClientEvent, HostClock, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, Ensemble, MS, Output, Rng, mix};
 
@@ -92,18 +92,18 @@ impl Storm {
         while let Some(news) = self.clients[who].news() {
             self.digest = mix(self.digest ^ self.ensemble.now() ^ who as u64);
             match news {
-                ContenderEvent::Session(SessionChange::Disconnected) => self.known[who].is_connected = false,
-                ContenderEvent::Session(SessionChange::Connected { .. } | SessionChange::Reconnected) => {
+                ClientEvent::Session(SessionChange::Disconnected) => self.known[who].is_connected = false,
+                ClientEvent::Session(SessionChange::Connected { .. } | SessionChange::Reconnected) => {
                     self.known[who].is_connected = true;
                     self.ask(who);
                 }
-                ContenderEvent::Session(SessionChange::Closed | SessionChange::Lost(_)) => {
+                ClientEvent::Session(SessionChange::Closed | SessionChange::Lost(_)) => {
                     self.known[who] = Known::default();
                     self.ended += 1;
                     self.clients[who] = self.open(who);
                 }
-                ContenderEvent::Session(_) => {}
-                ContenderEvent::Reply(number, reply) => self.replied(who, number, &reply),
+                ClientEvent::Session(_) => {}
+                ClientEvent::Reply(number, reply) => self.replied(who, number, &reply),
             }
         }
     }

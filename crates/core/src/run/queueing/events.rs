@@ -22,16 +22,16 @@ impl Queueing {
         change: SessionChange,
         ctx: &mut Context<'_>,
     ) -> Option<Next> {
-        let notices = ctx.state.claim.session_changed(key, change, ctx.now, ctx.out);
-        self.notices(notices, ctx)
+        let events = ctx.state.claim.session_changed(key, change, ctx.now, ctx.out);
+        self.on_events(events, ctx)
     }
 
-    pub(super) fn notices(&mut self, notices: Vec<ClaimEvent>, ctx: &mut Context<'_>) -> Option<Next> {
-        notices.into_iter().find_map(|notice| self.notice(notice, ctx))
+    pub(super) fn on_events(&mut self, events: Vec<ClaimEvent>, ctx: &mut Context<'_>) -> Option<Next> {
+        events.into_iter().find_map(|event| self.on_event(event, ctx))
     }
 
-    pub(super) fn notice(&mut self, notice: ClaimEvent, ctx: &mut Context<'_>) -> Option<Next> {
-        match notice {
+    pub(super) fn on_event(&mut self, event: ClaimEvent, ctx: &mut Context<'_>) -> Option<Next> {
+        match event {
             ClaimEvent::Connected => {
                 self.connected = true;
                 let asked = ctx.plan.session_timeout;
@@ -74,7 +74,7 @@ impl Queueing {
                 ctx.say(if is_step { Message::ConnectedAgain } else { Message::ConnectedAgainWaiting });
             }
             ClaimEvent::Closed => return Some(Next::fail(Message::SessionClosed)),
-            ClaimEvent::Lock(path, news) => return self.news(path, news, ctx),
+            ClaimEvent::Lock(path, event) => return self.on_contender_event(path, event, ctx),
             ClaimEvent::Aside(Asker::WaitingLine, Reply::Read(node, Ok(read))) => {
                 if let Some(why) = self.lineage.waits_for_itself(read.data(), ctx) {
                     return Some(Next::fail_at(ctx.current_lock(), why));
@@ -114,13 +114,13 @@ impl Queueing {
         }
     }
 
-    pub(super) fn news(
+    pub(super) fn on_contender_event(
         &mut self,
         path: LockPath,
-        news: ContenderEvent,
+        event: ContenderEvent,
         ctx: &mut Context<'_>,
     ) -> Option<Next> {
-        match news {
+        match event {
             ContenderEvent::Queued(node) => {
                 ctx.say_about(path, Message::Queued { node: node.path.to_string() });
                 ctx.state.progress.queued(node.created, ctx.now);
@@ -148,7 +148,7 @@ impl Queueing {
                 self.stop.give_place_up(path, LeftStopped::BecameFirst, ctx);
             }
             ContenderEvent::Held => {
-                let notices = ctx.state.claim.contend_for_next(ctx.now, ctx.out);
+                let events = ctx.state.claim.contend_for_next(ctx.now, ctx.out);
                 ctx.progress(|progress, ctx| {
                     progress.leaves_queue();
                     progress.erase(ctx);
@@ -157,7 +157,7 @@ impl Queueing {
                 if !ctx.state.claim.session().is_some_and(|session| session.locks.all_held()) {
                     say_acquired(&path, ctx);
                 }
-                return self.notices(notices, ctx);
+                return self.on_events(events, ctx);
             }
             ContenderEvent::Busy { holder, data } => {
                 self.busy = Some(SeenBusy { path, holder, data });

@@ -1,4 +1,4 @@
-//! Neighbours: nodes at a lock path that belong to a recipe with which zklock can't share the path.
+//! Nodes at a lock path that belong to a recipe with which zklock can't share the path.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::ensemble::{BlockingSession, ReadNode, RequestError, ServerTime};
 
 /// An ephemeral node of another recipe. The fields are those of `status --json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Neighbour {
+pub(super) struct RecipeNode {
     pub(super) recipe: Recipe,
     pub(super) host: Option<String>,
     pub(super) label: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Neighbour {
     pub(super) node: String,
 }
 
-impl Neighbour {
+impl RecipeNode {
     /// The owner of this node; `None` if no session owns it, so that it only has a name of that recipe.
     fn of(recipe: Recipe, node: String, read: &ReadNode) -> Option<Self> {
         if read.is_permanent() {
@@ -42,21 +42,21 @@ pub(super) fn may_be_among(children: &[String]) -> bool {
         || children.iter().any(|child| other_recipes::of_child(child).is_some())
 }
 
-/// The neighbours at some paths.
+/// The nodes of other recipes at some paths.
 #[derive(Debug, Default)]
-pub(super) struct Neighbours {
-    /// The neighbours at each path that has some.
-    pub(super) by_path: BTreeMap<String, Vec<Neighbour>>,
+pub(super) struct RecipeNodes {
+    /// The nodes of other recipes at each path that has some.
+    pub(super) by_path: BTreeMap<String, Vec<RecipeNode>>,
     /// Children of the paths that can't be listed, below which a semaphore may be held.
     pub(super) unlisted: Vec<String>,
 }
 
-/// Finds the neighbours at these paths. `locks` has the children of each path, which were listed just before.
-pub(super) fn neighbours(
+/// Finds the nodes of other recipes at these paths. `locks` has the children of each path, which were listed just before.
+pub(super) fn recipe_nodes(
     session: &mut BlockingSession<'_>,
     locks: &BTreeMap<String, Vec<String>>,
-) -> Result<Neighbours> {
-    let mut found = Neighbours::default();
+) -> Result<RecipeNodes> {
+    let mut found = RecipeNodes::default();
     let mut candidates: Vec<(&String, String, Recipe)> = vec![];
     let mut containers = vec![];
     for (path, children) in locks {
@@ -85,8 +85,8 @@ pub(super) fn neighbours(
     for ((path, node, recipe), (_, answer)) in candidates.into_iter().zip(reads) {
         match answer {
             Ok(read) => {
-                if let Some(neighbour) = Neighbour::of(recipe, node, &read) {
-                    found.by_path.entry(path.clone()).or_default().push(neighbour);
+                if let Some(recipe_node) = RecipeNode::of(recipe, node, &read) {
+                    found.by_path.entry(path.clone()).or_default().push(recipe_node);
                 }
             }
             Err(RequestError::NoNode) => {}
@@ -102,11 +102,11 @@ pub(super) fn unlisted(path: &str) -> String {
     format!("{path}: no permission to look there (READ); {} would not be shown", other_recipes::IN_CONTAINERS)
 }
 
-/// The recipes of these neighbours, each with the number of its nodes, for messages.
-pub(super) fn summary(neighbours: &[Neighbour]) -> String {
+/// The recipes of these nodes of other recipes, each with the number of its nodes, for messages.
+pub(super) fn summary(other_recipes: &[RecipeNode]) -> String {
     let mut counts: BTreeMap<Recipe, usize> = BTreeMap::new();
-    for neighbour in neighbours {
-        *counts.entry(neighbour.recipe).or_default() += 1;
+    for recipe_node in other_recipes {
+        *counts.entry(recipe_node.recipe).or_default() += 1;
     }
     let parts = counts.into_iter().map(|(recipe, count)| match count {
         1 => recipe.to_string(),
@@ -128,11 +128,11 @@ mod tests {
             ReadNode::from(Node { data, owner, czxid, version, created: then, modified: then, children })
         };
         // An early 3.5 shows a container as owned by the least number.
-        for (read, is_neighbour) in
+        for (read, is_other_recipe) in
             [(owned_by(7), true), (ReadNode::Hidden, true), (owned_by(0), false), (owned_by(i64::MIN), false)]
         {
-            let found = Neighbour::of(Recipe::KazooSemaphore, "/app/node".to_owned(), &read);
-            assert_eq!(found.is_some(), is_neighbour, "{read:?}");
+            let found = RecipeNode::of(Recipe::KazooSemaphore, "/app/node".to_owned(), &read);
+            assert_eq!(found.is_some(), is_other_recipe, "{read:?}");
         }
     }
 }
