@@ -38,7 +38,7 @@ variants!(Message, message_name, MESSAGES:
     SignalIgnored, AwaitsLease, AwaitsServers, StillAwaitsServers, ServersAnswer, TimeoutGranted, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
     CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, NotConfirmed, LastSeenBusy,
     KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, NotAwaited, ConnectionLost,
-    ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, OtherRecipe, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
+    ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed, LeaveUnconfirmed,
 );
 
@@ -219,10 +219,6 @@ fn messages() -> Vec<Message> {
         M::Suspended { command: job(), wants_terminal: false, held: true },
         M::Suspended { command: job(), wants_terminal: false, held: false },
         M::Suspended { command: job(), wants_terminal: true, held: true },
-        M::OtherRecipe(QueueError::OtherFamily {
-            node: "1__lock__0000000001".to_owned(),
-            family: Family::Kazoo,
-        }),
         M::LeftAfterKill(
             "process 4711 (x) belongs to another user, whose processes zklock may not signal".to_owned(),
         ),

@@ -122,6 +122,5 @@ fn node(data: Vec<u8>, stat: &Stat) -> ReadNode {
         version: stat.version,
         created: ServerTime(stat.ctime),
         modified: ServerTime(stat.mtime),
-        children: stat.num_children,
     })
 }

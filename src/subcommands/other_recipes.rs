@@ -124,8 +124,8 @@ mod tests {
     fn only_a_session_s_node_or_a_hidden_one_is_a_neighbour() {
         let then = ServerTime(1);
         let owned_by = |owner| {
-            let (data, czxid, version, children) = (vec![], 1, 0, 0);
-            ReadNode::from(Node { data, owner, czxid, version, created: then, modified: then, children })
+            let (data, czxid, version) = (vec![], 1, 0);
+            ReadNode::from(Node { data, owner, czxid, version, created: then, modified: then })
         };
         // An early 3.5 shows a container as owned by the least number.
         for (read, is_other_recipe) in

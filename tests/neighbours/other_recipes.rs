@@ -1,7 +1,7 @@
 //! Recipes whose clients ignore zklock's nodes: zklock refuses to run beside them.
 
 use super::{KAZOO, RW_WRITE, end, start_zklock, take_neighbour_lock, wait_until_it_runs};
-use crate::support::{Case, DEADLINE, wait_until};
+use crate::support::{Case, DEADLINE};
 use zookeeper::CreateMode;
 
 const RECIPES: [(&str, &str, &str); 6] = [
@@ -103,31 +103,6 @@ fn an_ephemeral_node_of_an_unknown_recipe_is_refused() {
     let node = case.observer().create(&format!("{}/ex-", case.path()), "", CreateMode::EphemeralSequential);
     is_refused(&case, &[], &["an unknown lock recipe", node.rsplit('/').next().unwrap()]);
     case.observer().delete(&node);
-}
-
-/// All but the election, which fails by itself when it finds a node of zklock.
-#[test]
-fn a_holder_warns_about_a_neighbour_that_comes_later() {
-    let kazoo = ("kazoo lock", "follows the naming of kazoo", "");
-    let kinds = RECIPES.into_iter().filter(|(kind, ..)| *kind != "election").chain([kazoo]);
-    let together = kinds.map(|(kind, recipe, _)| {
-        let case = Case::new("later");
-        let holder = start_zklock(&case, &["--session-timeout", "6"]);
-        wait_until_it_runs(&holder);
-        let neighbour = take_neighbour_lock(&case, kind);
-        (case, holder, neighbour, recipe)
-    });
-    for (case, holder, neighbour, recipe) in together.collect::<Vec<_>>() {
-        let warning = holder.wait_for_line("another program may run at the same time: ", DEADLINE);
-        assert!(warning.contains(recipe), "{warning}");
-        end(holder);
-        // ZooKeeper's WriteLock has waited for a node that sorts before its own.
-        neighbour.wait_held();
-        neighbour.give();
-        case.remove_semaphore();
-        // Its program may delete its node with a delay.
-        wait_until("its node to go", DEADLINE, || case.observer().children(case.path()).is_empty());
-    }
 }
 
 /// Its node would block all later contenders.

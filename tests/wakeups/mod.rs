@@ -40,8 +40,7 @@ struct Counted {
 
 impl Queue {
     fn new() -> Self {
-        // The sessions are so long that no holder sends a confirmation or looks for neighbours while requests are
-        // counted.
+        // The sessions are so long that no holder sends a confirmation while requests are counted.
         let server = Server::builder().config("maxSessionTimeout=1200000").start();
         let proxy = Proxy::to(&server);
         Self { server, proxy }

@@ -15,7 +15,6 @@ use super::text::{time, whole};
 use crate::lease::latency::smallest_timeout;
 use crate::queue::contender::ContentionError;
 use crate::queue::name::{Family, Mode};
-use crate::queue::order::QueueError;
 
 /// How important a message is. `-q`, `-v` and `-vv` choose which levels are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -253,8 +252,6 @@ pub enum Message {
         /// Whether the lock is still held.
         held: bool,
     },
-    /// A program that doesn't wait for zklock came to the lock.
-    OtherRecipe(QueueError),
     LeftAfterKill(String),
 
     // The end.
@@ -582,10 +579,6 @@ impl Message {
                     LogEntry::warning("suspended", text)
                 };
                 report.with("command", command.as_str()).with("held", *held)
-            }
-            Self::OtherRecipe(refusal) => {
-                LogEntry::warning("warning", format!("another program may run at the same time: {refusal}"))
-                    .with("reason", "neighbour")
             }
             Self::LeftAfterKill(left) => {
                 let text =

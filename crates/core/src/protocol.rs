@@ -188,7 +188,6 @@ pub struct Node {
     pub created: ServerTime,
     /// When its data was last replaced.
     pub modified: ServerTime,
-    pub children: i32,
 }
 
 impl Node {

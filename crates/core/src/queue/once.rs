@@ -180,7 +180,7 @@ mod tests {
 
     fn record_of(modified: i64) -> Node {
         let modified = ServerTime(modified);
-        Node { data: vec![], owner: 0, czxid: 1, version: 3, created: ServerTime(0), modified, children: 0 }
+        Node { data: vec![], owner: 0, czxid: 1, version: 3, created: ServerTime(0), modified }
     }
 
     #[test]

@@ -20,11 +20,6 @@ use crate::time::BootTime;
 /// A wake-up this late isn't the usual delay of a busy machine: zklock itself hung.
 const STANDSTILL: Duration = Duration::from_millis(500);
 
-/// When to look for other recipes on the path for the first time. Each pause after that is twice as long.
-const FIRST_RECIPE_CHECK: Duration = Duration::from_secs(1);
-
-/// The longest of these pauses.
-const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// How long the command runs before zklock writes into its node since when it holds the lock: short commands pay
 /// nothing for it.
 const RECORD_HELD_AFTER: Duration = Duration::from_secs(1);
@@ -48,8 +43,6 @@ pub(super) struct Running {
     stuck: bool,
     /// The deadline that the monitor was shown last.
     deadline: Option<Deadline>,
-    /// When to look for other recipes next, and the pause after that.
-    check_recipes: (BootTime, Duration),
     /// When to write into zklock's nodes since when it holds the locks, until that is done.
     record_held_at: Option<BootTime>,
 }
@@ -67,7 +60,6 @@ impl Running {
             kill_again_at: None,
             stuck: false,
             deadline: None,
-            check_recipes: (ctx.now + FIRST_RECIPE_CHECK, FIRST_RECIPE_CHECK),
             record_held_at: Some(ctx.now + RECORD_HELD_AFTER),
         }
     }
@@ -147,25 +139,9 @@ impl Running {
             }
             ClaimEvent::Disconnected => ctx.say(Message::ConnectionLost),
             ClaimEvent::Reconnected => ctx.say(Message::ConnectedAgain),
-            ClaimEvent::Lock(path, ContenderEvent::OtherRecipe(refusal)) => {
-                ctx.say_about(path, Message::OtherRecipe(refusal));
-            }
-            ClaimEvent::Confirmed => {
-                self.stood_still = None;
-                self.check_recipes(ctx);
-            }
+            ClaimEvent::Confirmed => self.stood_still = None,
             ClaimEvent::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
             _ => {}
-        }
-    }
-
-    /// Looks for other recipes just after a confirmation, so that the next confirmation doesn't queue behind the
-    /// answer.
-    fn check_recipes(&mut self, ctx: &mut Context<'_>) {
-        let (at, pause) = self.check_recipes;
-        if at <= ctx.now && self.lost.is_none() {
-            self.check_recipes = (ctx.now + pause, LONGEST_PAUSE.min(pause * 2));
-            ctx.state.claim.check_recipes(ctx.now, ctx.out);
         }
     }
 

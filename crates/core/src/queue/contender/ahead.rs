@@ -14,7 +14,6 @@ impl Contender {
     pub(super) fn other_read(&mut self, path: &NodePath, result: Result<ReadNode, RequestError>) -> Step {
         match &self.phase {
             ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.clone(), result)),
-            ContenderPhase::Holding => self.recipe_check_answered(Reply::Read(path.clone(), result)),
             ContenderPhase::Adopting(name) if self.path().child(name) == *path => match result {
                 Ok(ReadNode::Seen(node)) if node.owner == self.session => {
                     let mut step = self.queued(&name.clone(), node.czxid, node.created);

@@ -53,7 +53,6 @@ impl Contender {
     pub(super) fn listed(&mut self, result: Result<Vec<String>, RequestError>) -> Step {
         match (&mut self.phase, result) {
             (ContenderPhase::Inspecting(_), result) => self.inspect(Reply::Listed(result)),
-            (ContenderPhase::Holding, result) => self.recipe_check_answered(Reply::Listed(result)),
             (ContenderPhase::Looking, Ok(children)) => {
                 if let Some(step) = self.must_inspect(&children) {
                     return step;

@@ -144,7 +144,7 @@ mod tests {
 
     fn node(owner: i64) -> Node {
         let zero = ServerTime(0);
-        Node { data: vec![], owner, czxid: 1, version: 0, created: zero, modified: zero, children: 0 }
+        Node { data: vec![], owner, czxid: 1, version: 0, created: zero, modified: zero }
     }
 
     fn inspection(children: &[&str]) -> (Inspection, InspectionResult) {

@@ -9,13 +9,11 @@ mod entering;
 mod error;
 mod inspection;
 mod own_node;
-mod recipe_check;
 mod step;
 
 pub use self::error::ContentionError;
 pub use self::inspection::{Inspection, InspectionResult};
 use self::own_node::NodeContent;
-use self::recipe_check::RecipeCheck;
 pub use self::step::{AttemptIds, ContenderConfig, ContenderEvent, OwnNode, Step};
 use crate::path::{LockPath, NodePath};
 use crate::planted::{Mistake, planted};
@@ -87,7 +85,6 @@ pub struct Contender {
     seen_busy: bool,
     /// Other recipes on the path were checked just before this listing.
     inspected: bool,
-    recipe_check: RecipeCheck,
     phase: ContenderPhase,
 }
 
@@ -108,7 +105,6 @@ impl Contender {
             lost_creates: 0,
             seen_busy: false,
             inspected: false,
-            recipe_check: RecipeCheck::default(),
             phase,
         }
     }
@@ -121,19 +117,6 @@ impl Contender {
     /// Its own node, once it is known.
     pub fn own(&self) -> Option<&OwnNode> {
         self.own.as_ref()
-    }
-
-    /// Has a holder look for programs that came after it and don't wait for it: [`ContenderEvent::OtherRecipe`].
-    pub fn check_recipes(&mut self) -> Step {
-        let requests = if self.holds() { self.recipe_check.begin(&self.config.path) } else { vec![] };
-        Step { requests, events: vec![] }
-    }
-
-    fn recipe_check_answered(&mut self, reply: Reply) -> Step {
-        match self.recipe_check.take(&self.config.path, self.config.family, reply) {
-            Ok(requests) => Step { requests, events: vec![] },
-            Err(refusal) => Step { requests: vec![], events: vec![ContenderEvent::OtherRecipe(refusal)] },
-        }
     }
 
     /// Whether another contender was ahead in any listing.

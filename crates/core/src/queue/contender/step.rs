@@ -6,7 +6,6 @@ use super::error::ContentionError;
 use crate::path::{LockPath, NodePath};
 use crate::protocol::{Request, ServerTime};
 use crate::queue::name::{Family, Mode};
-use crate::queue::queue_error::QueueError;
 
 /// The settings of a contender.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -99,8 +98,6 @@ pub enum ContenderEvent {
         /// Its data.
         data: Vec<u8>,
     },
-    /// A client that doesn't wait for zklock came to the path while zklock holds the lock.
-    OtherRecipe(QueueError),
     /// Another client asks zklock to give up the lock; its description, if known.
     Revoked(Option<String>),
     /// The contender can't continue.

@@ -49,27 +49,11 @@ fn at(name: &str) -> NodePath {
 }
 
 fn ours(czxid: i64) -> Node {
-    Node {
-        data: b"me".to_vec(),
-        owner: SESSION,
-        czxid,
-        version: 0,
-        created: NEVER,
-        modified: NEVER,
-        children: 0,
-    }
+    Node { data: b"me".to_vec(), owner: SESSION, czxid, version: 0, created: NEVER, modified: NEVER }
 }
 
 fn theirs() -> Node {
-    Node {
-        data: b"them".to_vec(),
-        owner: SESSION + 1,
-        czxid: 1,
-        version: 0,
-        created: NEVER,
-        modified: NEVER,
-        children: 0,
-    }
+    Node { data: b"them".to_vec(), owner: SESSION + 1, czxid: 1, version: 0, created: NEVER, modified: NEVER }
 }
 
 /// A contender with number 5 behind these nodes, with its own name and the step after create and list.

@@ -264,13 +264,6 @@ impl Claim {
         self.carry_out(steps, now, out);
     }
 
-    /// Looks for clients that don't wait for zklock: [`ContenderEvent::OtherRecipe`].
-    pub fn check_recipes(&mut self, now: BootTime, out: &mut Vec<Effect>) {
-        let Some(session) = &mut self.session else { return };
-        let steps = session.locks.each().map(|(lock, contender)| (lock, contender.check_recipes())).collect();
-        self.carry_out(steps, now, out);
-    }
-
     /// The command may start: from now on the last lock is held. The others are held since they were acquired.
     pub fn is_acquired(&mut self, now: BootTime) {
         if let Some(mut last) = self.session.as_mut().and_then(|session| session.held.last_entry()) {

@@ -166,8 +166,6 @@ impl Queueing {
                 }
                 ctx.emit(Effect::FindAncestors);
             }
-            // Reported only while a command runs.
-            ContenderEvent::OtherRecipe(_) => {}
             ContenderEvent::Revoked(by) => return Some(Next::fail_at(Some(path), Message::PlaceRevoked(by))),
             // The watch also fires when the session ends, and may be handled first after a freeze. The answer to a
             // confirmation shows which it was: no node, or no session.

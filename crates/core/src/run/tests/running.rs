@@ -1,8 +1,8 @@
 //! Stories of a command that runs.
 
-use super::script::{OURS, Script, node, other, plan, record, seconds};
+use super::script::{OURS, Script, node, plan, record, seconds};
 use crate::exit::Exit;
-use crate::protocol::{Asker, ConnectFailure, LockIndex, Node, ReadNode, Reply, RequestError, SessionChange};
+use crate::protocol::{Asker, ConnectFailure, LockIndex, ReadNode, Reply, RequestError, SessionChange};
 use crate::queue::record::Record;
 use crate::run::{Foreground, Input, KillRound, LeaderChange, Plan, Stop};
 use crate::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP, SIGTTIN};
@@ -198,16 +198,13 @@ fn a_node_that_can_not_be_read_any_more_loses_the_lock() {
 }
 
 #[test]
-fn looks_around_are_further_and_further_apart() {
+fn a_holder_asks_for_nothing_but_confirmations() {
     let mut script = Script::of(plan());
     script.running();
-    for second in 1_u8..20 {
-        script.pass(second.into()).confirmed(f64::from(second) - 0.1, Ok(()));
-        let answer =
-            Reply::Read("/locks/a".into(), Ok(Node { children: 1, ..node(0, 1, &record("x", 1)) }.into()));
-        script.reply(Asker::Lock(LockIndex(0)), answer);
+    for second in 2_u8..6 {
+        script.pass(second.into()).tick().confirmed(f64::from(second), Ok(()));
     }
-    script.keeps_lines(&["Get(", "Confirmed"]).is(TRANSCRIPTS, "looks_around");
+    script.keeps_lines(&["asks:"]).is(TRANSCRIPTS, "confirmations");
 }
 
 #[test]
@@ -296,18 +293,4 @@ fn problems_with_the_servers_are_reported_while_the_command_runs() {
         .tick()
         .pass(2.6);
     script.confirmed(2.5, Ok(())).is(TRANSCRIPTS, "unconfirmed");
-}
-
-#[test]
-fn a_neighbour_that_comes_is_warned_of() {
-    let mut script = Script::of(plan());
-    script.running().pass(1.2).tick().pass(1.3).confirmed(1.2, Ok(()));
-    let parent = Node { children: 3, ..node(0, 1, &record("x", 1)) };
-    script.reply(Asker::Lock(LockIndex(0)), Reply::Read("/locks/a".into(), Ok(parent.into())));
-    let own = script.own(1);
-    let foreign = "latch-0000000007".to_owned();
-    script
-        .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![own.clone(), foreign.clone(), other(4)])))
-        .tick();
-    script.read(&foreign, node(5, 7, &record("x", 1))).tick().is(TRANSCRIPTS, "neighbour");
 }

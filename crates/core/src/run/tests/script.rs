@@ -116,7 +116,6 @@ pub(super) fn node(owner: i64, czxid: i64, record: &Record) -> Node {
         version: 0,
         created: ServerTime(EPOCH),
         modified: ServerTime(EPOCH),
-        children: 0,
     }
 }
 

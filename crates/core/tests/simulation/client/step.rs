@@ -122,7 +122,6 @@ fn node(data: &[u8], stat: Stat) -> ReadNode {
         version: stat.version,
         created: ServerTime(stat.ctime),
         modified: ServerTime(stat.mtime),
-        children: stat.children,
     })
 }
 

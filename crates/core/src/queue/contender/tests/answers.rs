@@ -328,20 +328,6 @@ fn other_recipes_are_looked_at_before_the_queue_counts() {
 }
 
 #[test]
-fn a_holder_looks_around_and_a_waiter_does_not() {
-    let (mut contender, _) = asleep(&[3]);
-    assert_eq!(contender.check_recipes(), Step::default());
-    let (mut contender, own, _) = behind(&[]);
-    assert_eq!(contender.check_recipes().requests, [Request::Get(PATH.into())]);
-    let parent = Node { children: 2, owner: 0, ..theirs() };
-    assert_eq!(contender.take(Reply::Read(PATH.into(), Ok(parent.into()))).requests, list());
-    let step = contender.take(Reply::Listed(Ok(vec![own, LATCH.to_owned()])));
-    assert_eq!(step.requests, [Request::Get(at(LATCH))]);
-    let step = contender.take(Reply::Read(at(LATCH), Ok(theirs().into())));
-    assert!(matches!(step.events[..], [ContenderEvent::OtherRecipe(_)]), "{step:?}");
-}
-
-#[test]
 fn news_about_nodes_that_are_not_watched_change_nothing() {
     let foreign = || Reply::Read(at(&other(2)), Ok(ours(50).into()));
     let (mut contender, _, _) = behind(&[1, 3]);
