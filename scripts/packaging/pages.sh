@@ -46,6 +46,8 @@ archive() {
 
 # finished FILE: renews the list of check sums beside it, and prints its path.
 finished() {
-    (cd "$results" && rm -f SHA256SUMS && sha256sum -- *"$version"* >SHA256SUMS)
+    # Cargo may have left directories there.
+    (cd "$results" && rm -f SHA256SUMS && find . -maxdepth 1 -type f -name "*$version*" -printf '%P\n' | sort |
+        xargs -d '\n' sha256sum -- >SHA256SUMS)
     echo "${1#"$root/"}"
 }

@@ -4,5 +4,5 @@ make_release() {
     local kind tags
     tags=$(git tag --points-at HEAD 'v*' 2>/dev/null | paste -sd ' ' || true)
     [[ -z $tags || " $tags " == *" v$version "* ]] || fail "this commit is tagged $tags, but Cargo.toml has version $version"
-    for kind in deb rpm tar image; do scripts/package "$kind"; done
+    for kind in crates deb rpm tar image; do scripts/package "$kind"; done
 }
