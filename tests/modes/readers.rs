@@ -93,7 +93,7 @@ fn a_reader_that_does_not_wait_is_told_who_holds_and_not_which_writer_is_before_
     end(writer);
 }
 
-/// Edge case 48: a reader that counted later writers would wait for a writer that waits for it.
+/// A reader that counted later writers would wait for a writer that waits for it.
 #[test]
 fn a_later_writer_is_nothing_to_a_reader_that_holds() {
     let case = Case::new("later-writer");
