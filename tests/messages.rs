@@ -293,21 +293,11 @@ fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What the page has: the first column of its tables, and its lists of messages that name their remedy.
+/// How the messages of the page begin: it has one on each line that begins with "- `".
 fn documented() -> Vec<String> {
     let page = fs::read_to_string(repository().join("docs/troubleshooting.md")).unwrap();
-    assert!(!page.contains("<br>"), "each message has a row or a line of its own");
-    let mut in_list = false;
-    let messages = page.lines().filter_map(|line| {
-        if line.starts_with("```") {
-            in_list = line == "```text";
-            return None;
-        }
-        let cell = line.strip_prefix("| ").and_then(|row| row.split(" |").next());
-        if in_list { Some(line) } else { cell }
-    });
-    let headers = ["message", "why", "result of a server"];
-    messages.filter(|text| !headers.contains(text)).map(|text| text.replace('`', "")).collect()
+    let lines = page.lines().filter_map(|line| line.strip_prefix("- `"));
+    lines.map(|line| line.split('`').next().unwrap_or_default().to_owned()).collect()
 }
 
 /// Whether the page has the message.
