@@ -6,7 +6,7 @@
 //! | behaviour | modules |
 //! |---|---|
 //! | words, options and settings | [`command_line`], [`command_size`], [`options`], [`configuration`], [`bad_paths`], [`special_files`] |
-//! | help for the user | [`completion`], [`manual_page`], [`messages`] |
+//! | help for the user | [`completion`], [`manual_page`], [`messages`], [`remedies`] |
 //! | the queue and its nodes | [`ordering`], [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`neighbours`], [`counter_end`] |
 //! | kinds of locks | [`modes`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
 //! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`], [`not_awaited`] |
@@ -75,6 +75,7 @@ mod permissions;
 mod pid1;
 mod progress;
 mod release;
+mod remedies;
 mod replaced;
 mod requests;
 mod revoke;

@@ -9,7 +9,7 @@ use zklock_core::exit::Exit;
 use zklock_core::path::LockPath;
 use zklock_core::queue::name::Family;
 use zklock_core::queue::record::{CURATOR_REVOKES, Record, revocation};
-use zklock_core::text::without_controls;
+use zklock_core::text::{shell_word, without_controls};
 
 use super::listing::{ListedContender, State, lock_of, locks};
 use super::other_recipes;
@@ -53,8 +53,9 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
             },
             |node| {
                 format!(
-                    "no contender has the node {}; 'zklock status {path}' shows who there is",
-                    without_controls(node)
+                    "no contender has the node {}; 'zklock status {}' shows who there is",
+                    without_controls(node),
+                    shell_word(path.as_str())
                 )
             },
         );

@@ -26,7 +26,7 @@ pub struct AclEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AclError {
     /// Not of the form `SCHEME:ID:PERMISSIONS`.
-    #[error("'{0}' isn't SCHEME:ID:PERMISSIONS, as in sasl:ci:cdrwa or sasl:ci:cdrwa,world:anyone:r")]
+    #[error("'{0}' isn't SCHEME:ID:PERMISSIONS, as in world:anyone:cdrwa or auth::cdrwa,world:anyone:r")]
     Form(String),
     /// No letter, or one that isn't a permission.
     #[error("'{0}' are no permissions: write some of c (create), d (delete), r (read), w (write), a (admin)")]

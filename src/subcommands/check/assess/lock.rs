@@ -1,6 +1,6 @@
 //! Findings about the nodes of a lock: the chroot, permissions, and records of `--once-per`.
 
-use zklock_core::text::printable;
+use zklock_core::text::{shell_word, without_controls};
 
 use super::super::facts::{Chroot, ChrootState, Facts, Probe};
 use super::{Finding, is_stale};
@@ -80,6 +80,10 @@ pub(super) fn queue(facts: &Facts) -> Option<Finding> {
     facts.queue.as_ref().map(|error| Finding::fail("queue", error.to_string()))
 }
 
+fn forget(lock: &str) -> String {
+    format!("zklock forget {}", shell_word(&without_controls(lock)))
+}
+
 /// Records of locks that may be unused.
 pub(super) fn stale_records(facts: &Facts) -> Option<Finding> {
     let stale: Vec<_> = facts.records.iter().filter(|record| is_stale(record)).collect();
@@ -89,8 +93,7 @@ pub(super) fn stale_records(facts: &Facts) -> Option<Finding> {
         "records of --once-per of locks that last succeeded more than 30 days ago: {}, the oldest {days} days ago",
         stale.len()
     );
-    let mut commands: Vec<_> =
-        stale.iter().take(NAMED).map(|record| format!("zklock forget {}", printable(&record.lock))).collect();
+    let mut commands: Vec<_> = stale.iter().take(NAMED).map(|record| forget(&record.lock)).collect();
     if stale.len() > NAMED {
         commands.push(format!("and so on for {} more", stale.len() - NAMED));
     }

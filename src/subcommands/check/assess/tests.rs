@@ -214,6 +214,13 @@ fn records_of_unused_locks_are_counted_and_some_are_named() {
         age: Duration::from_secs(number * DAY),
     };
     let facts = Facts { records: vec![record(99), record(30), record(31)], ..fit() };
+    let long = format!("/locks/a {}", "b".repeat(200));
+    let awkward = OldRecord { lock: long.clone(), ..record(31) };
+    assert_fault(
+        &Facts { records: vec![awkward], ..fit() },
+        Fitness::Warnings,
+        &[&format!("zklock forget \"{long}\"")],
+    );
     let named = "zklock forget /locks/99; zklock forget /locks/31";
     assert_fault(&facts, Fitness::Warnings, &["more than 30 days ago: 2", "99 days", named]);
     let facts = Facts { records: (31..40).rev().map(record).collect(), ..fit() };

@@ -1,0 +1,128 @@
+//! Remedies for queues and locks that zklock refuses.
+
+use super::{between, call, in_a_shell};
+use crate::support::{Case, end};
+use zookeeper::CreateMode;
+
+/// Creates this child of the lock path.
+fn child(case: &Case, name: &str, mode: CreateMode) -> String {
+    case.observer().mkdirs(case.path());
+    case.observer().create(&format!("{}/{name}", case.path()), "", mode)
+}
+
+/// The naming that the message says.
+#[test]
+fn the_naming_that_a_message_names_queues_behind_the_other_program() {
+    let case = Case::new("remedy-naming");
+    for name in [format!("{}__lock__", "a".repeat(32)), format!("_c_{}-__WRIT__", case.marker())] {
+        let node = child(&case, &name, CreateMode::EphemeralSequential);
+        let said = case.lock(&[], ["true"]).run().assert_code(125).stderr.clone();
+        let naming = between(&said, "--naming ", " ").to_owned();
+        case.lock(&["-n", "--naming", &naming], ["true"]).run().assert_code(124);
+        call(&case, &["PATH-other", "true"]).run().assert_code(0);
+        case.observer().delete(&node);
+        case.lock(&["-n", "--naming", &naming], ["true"]).run().assert_code(0);
+    }
+}
+
+/// It holds nothing, and nothing removes it.
+#[test]
+fn a_node_that_no_session_owns_is_deleted_as_the_messages_say() {
+    let case = Case::new("remedy-unowned");
+    child(&case, "lock-0000000000", CreateMode::Persistent);
+    let said = case.lock(&[], ["true"]).run().assert_code(125).stderr.clone();
+    assert!(said.contains("delete it if it is a leftover, or use another lock path"), "{said}");
+    call(&case, &["PATH-other", "true"]).run().assert_code(0);
+    let refused = call(&case, &["revoke", "PATH"]).run();
+    refused
+        .assert_code(125)
+        .assert_stderr("no session owns it, so nobody can be asked; --force deletes the node");
+    call(&case, &["revoke", "PATH", "--force"]).run().assert_code(0).assert_stdout("its node is deleted");
+    case.lock(&[], ["true"]).run().assert_code(0);
+}
+
+#[test]
+fn of_two_nodes_with_the_same_number_the_stale_one_can_be_deleted() {
+    let case = Case::new("remedy-tie");
+    // The first child of the path: zklock's node gets the same number.
+    let node = child(&case, &format!("_c_{}-lock-0000000001", case.marker()), CreateMode::Persistent);
+    case.lock(&[], ["true"]).run().assert_code(125).assert_stderr("delete the stale one");
+    case.observer().delete(&node);
+    case.lock(&[], ["true"]).run().assert_code(0);
+}
+
+#[test]
+fn contenders_that_agree_on_the_kind_of_lock_share_a_path() {
+    let case = Case::new("remedy-kind");
+    let holder = case.lock(&["--slots", "3"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
+    holder.wait_for_stdout("holding", crate::support::DEADLINE);
+    case.lock(&["--slots", "2"], ["true"])
+        .run()
+        .assert_code(125)
+        .assert_stderr("all contenders of a path must agree");
+    case.lock(&["--slots", "3"], ["true"]).run().assert_code(0);
+    end(holder);
+}
+
+#[test]
+fn a_lock_goes_elsewhere_than_below_an_ephemeral_node() {
+    let case = Case::new("remedy-ephemeral");
+    let node = child(&case, "ephemeral", CreateMode::Ephemeral);
+    let refused = case.zklock().args([&format!("{node}/a"), "true"]).run();
+    refused.assert_code(125).assert_stderr("can't have children: use another path");
+    call(&case, &["PATH-other", "true"]).run().assert_code(0);
+    case.observer().delete(&node);
+}
+
+/// Inside the command of a zklock.
+#[test]
+fn what_helps_a_nested_zklock_works() {
+    let case = Case::new("remedy-nesting");
+    for (outer, inner, remedy, outer_instead, inner_instead) in [
+        ("", "--once-per 1h", "put --once-per there", "--once-per 1h", ""),
+        ("-s", "", "ask for exclusive outside too", "-x", ""),
+        ("--slots 2", "", "ask for exclusive outside too", "", ""),
+        ("--slots 2", "--slots 1", "outside too", "--slots 1", "--slots 1"),
+    ] {
+        let nested = |outer: &str, inner: &str| {
+            let zklock = format!("'{}' -z {}", env!("CARGO_BIN_EXE_zklock"), case.hosts());
+            let words = outer.split_whitespace();
+            let inner = format!("{zklock} {inner} {} -- echo ran", case.path());
+            case.zklock().args(words).args([case.path(), "-c", &inner]).run()
+        };
+        nested(outer, inner).assert_code(125).assert_stderr(remedy);
+        assert_eq!(nested(outer_instead, inner_instead).assert_code(0).stdout, "ran\n", "{outer}, {inner}");
+    }
+    call(&case, &["forget", "PATH"]).run().assert_code(0);
+}
+
+/// Readers hold it together.
+#[test]
+fn one_of_several_holders_or_all_can_be_revoked() {
+    let case = Case::new("remedy-revoke");
+    let reader = || {
+        let reader = case.lock(&["-s"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
+        reader.wait_for_stdout("holding", crate::support::DEADLINE);
+        reader
+    };
+    let [one, two, three] = [reader(), reader(), reader()];
+    let refused = call(&case, &["revoke", "PATH"]).run();
+    refused.assert_code(125).assert_stderr("3 hold it; name one with --node, or all with --all");
+    call(&case, &["revoke", "PATH", "--node", "/wrong/node"])
+        .run()
+        .assert_code(125)
+        .assert_stderr("give the lock that it belongs to, or its name");
+    let name = &case.contenders()[0];
+    call(&case, &["revoke", "PATH", "--node", name]).run().assert_code(0);
+    one.wait(crate::support::DEADLINE).assert_code(123);
+    call(&case, &["revoke", "PATH", "--all"]).run().assert_code(0);
+    for reader in [two, three] {
+        reader.wait(crate::support::DEADLINE).assert_code(123);
+    }
+    // What other lock programs call unlock.
+    let said = call(&case, &["unlock", "PATH"]).run().assert_code(125).stderr.clone();
+    let line = between(&said, "ends; '", "'").replace("PATH", case.path());
+    let holder = case.holder();
+    assert_eq!(in_a_shell(&case, &line), 0, "{line}");
+    holder.wait(crate::support::DEADLINE).assert_code(123);
+}
