@@ -166,7 +166,8 @@ impl World {
         let (SessionOwner::Worker(index), Reply::Listed(Ok(names))) = (owner, reply) else { return };
         let zklock = &mut self.zklocks[index];
         if zklock.contender.locks.len() == 1 && !zklock.own.is_empty() {
-            zklock.missing = !zklock.own.iter().any(|name| names.contains(name));
+            let is_listed = |node: &String| names.iter().any(|name| node.ends_with(name.as_str()));
+            zklock.missing = !zklock.own.iter().any(is_listed);
         }
     }
 
@@ -179,6 +180,15 @@ impl World {
         };
         if is_survived && self.zklocks[index].contender.is_quick() {
             self.checks.violated(|| format!("zklock {index} lost its lease, and had no reason to"));
+        }
+    }
+
+    /// Checks that a node that zklock reports as deleted is gone.
+    pub(crate) fn check_deleted(&mut self, index: usize, lock: &str) {
+        let is_below = |node: &String| node.rsplit_once('/').is_some_and(|(parent, _)| parent == lock);
+        if let Some(node) = self.nodes_of(index).into_iter().find(is_below) {
+            self.checks
+                .violated(|| format!("zklock {index} says that its node is deleted, and {node} exists"));
         }
     }
 

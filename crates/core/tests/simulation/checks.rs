@@ -1,12 +1,14 @@
 //! Checks at every step of a run and at its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use zklock_core::exit::{CONFLICT, Exit, FAILURE, LOST};
 use zklock_core::queue::name::Mode;
 
 use super::fault::Target;
+use super::host::Zklock;
+use super::scenario::Contender;
 use super::world::World;
 
 /// Every lock that is contended for.
@@ -33,23 +35,24 @@ fn are_compatible(one: Mode, other: Mode) -> bool {
 impl World {
     /// Checks that no command runs whose lock excludes this one. Called before a command starts or continues.
     pub(crate) fn check_exclusion(&mut self, index: usize) {
-        if self.zklocks[index].node_deleted {
-            // zklock is about to learn of the deletion.
-            return;
-        }
-        let mode = self.zklocks[index].contender.mode;
         for lock in self.zklocks[index].contender.locks.clone() {
-            let running: Vec<usize> = (0..self.zklocks.len())
-                .filter(|&other| other != index && self.zklocks[other].contender.locks.contains(&lock))
+            let holder = self.holder(index, lock);
+            let Zklock { contender: Contender { mode, .. }, node_deleted, .. } = self.zklocks[holder];
+            if node_deleted {
+                // zklock is about to learn of the deletion.
+                continue;
+            }
+            let running: BTreeSet<usize> = (0..self.zklocks.len())
+                .filter(|&other| self.zklocks[other].contender.locks.contains(&lock))
+                .filter(|&other| self.needs_the_lock(other))
+                .map(|other| self.holder(other, lock))
+                .filter(|&other| other != holder)
                 // Without `terminates` the command continues after the lock is lost, so exclusion isn't promised.
                 .filter(|&other| {
                     self.zklocks[other].contender.terminates && !self.zklocks[other].node_deleted
                 })
                 // docs/safety.md names this limit: neither process of a zklock can act.
                 .filter(|&other| !self.zklocks[other].no_process_can_act() && !self.has_slept(other))
-                // A nested zklock runs inside the other's lock.
-                .filter(|&other| self.outer_of(index) != Some(other) && self.outer_of(other) != Some(index))
-                .filter(|&other| self.needs_the_lock(other))
                 .collect();
             let too_many = match mode {
                 Mode::Slots(slots) => running.len() >= slots as usize,

@@ -72,6 +72,14 @@ impl World {
         self.zklocks[index].contender.inner.filter(|&inner| self.zklocks[inner].has_begun())
     }
 
+    /// The zklock whose node stands for this lock while a command of `index` runs: itself, or the outer zklock if that
+    /// one holds the lock around it.
+    pub(crate) fn holder(&self, index: usize, lock: &str) -> usize {
+        let is_below = |node: &String| node.rsplit_once('/').is_some_and(|(parent, _)| parent == lock);
+        let outer = self.outer_of(index).filter(|_| !self.zklocks[index].own.iter().any(is_below));
+        outer.unwrap_or(index)
+    }
+
     /// All zklocks on the same host, including this one.
     pub(crate) fn on_host_of(&self, index: usize) -> Vec<usize> {
         let root = self.outer_of(index).unwrap_or(index);

@@ -120,7 +120,7 @@ impl Aim {
         };
         // A lag above a twenty-fourth of the timeout costs the victim its connection.
         let lag = if rng.bool() { near(rng) } else { rng.u64(0..timeout / 24) };
-        let what = what.unwrap_or_else(|| match rng.u8(0..34) {
+        let what = what.unwrap_or_else(|| match rng.u8(0..36) {
             0..10 => What::Starved(Starvation::draw(rng, lag, timeout)),
             10..12 => What::Moved(Starvation::draw(rng, lag, timeout)),
             12..17 => What::SlowConnect { delay: timeout * rng.u64(85..118) / 1_000 },
@@ -139,11 +139,12 @@ impl Aim {
             }
             28..30 => What::Orphaned,
             30..32 => What::Asleep,
-            _ => What::Behind { lag: tick * rng.u64(20..48) / 10, release: rng.u64(0..timeout) },
+            32..34 => What::Behind { lag: tick * rng.u64(20..48) / 10, release: rng.u64(0..timeout) },
+            _ => What::MovedBack { lag: timeout * rng.u64(50..120) / 1_000 },
         });
         let victim = match what {
             What::Behind { .. } | What::Orphaned => 1,
-            What::Lost { .. } => rng.usize(0..2),
+            What::Lost { .. } | What::MovedBack { .. } => rng.usize(0..2),
             _ => 0,
         };
         let lasts = match what {
@@ -151,6 +152,7 @@ impl Aim {
             What::Blink => timeout * rng.u64(175..210) / 1_000,
             What::Frozen | What::CutOff { .. } => near(rng) * rng.u64(1..4),
             What::Orphaned => 1,
+            What::MovedBack { lag } => 2 * lag,
             What::Asleep => timeout * rng.u64(500..2_500) / 1_000,
             _ => 2 * timeout + 12 * tick,
         };
@@ -161,6 +163,7 @@ impl Aim {
         };
         let later = match what {
             What::SlowConnect { .. } => rng.u64(0..20 * MS),
+            What::MovedBack { .. } => rng.u64(0..timeout / 100),
             _ => rng.u64(0..timeout / 12),
         };
         Self { victim, after, later, lasts, what }

@@ -56,6 +56,9 @@ pub(crate) enum What {
     /// The victim waits. Its follower receives the leader's messages late and its own don't arrive, while the lock
     /// passes to the victim and on to the next contender.
     Behind { lag: u64, release: u64 },
+    /// The session moves to a server that applies commits late by `lag`, just after the create was answered: that server
+    /// doesn't have the victim's node yet.
+    MovedBack { lag: u64 },
 }
 
 /// The follower receives the leader's messages late by `lag`, from just after a ping or from the `quiet`th confirmation
@@ -184,6 +187,11 @@ impl World {
                 self.moves(forwarded, Move::Mute);
                 self.moves(lasts, Move::Heal);
             }
+            What::MovedBack { lag } if matches!(request, Request::Create { .. }) => {
+                if let Some(other) = self.other_follower(aim.victim).filter(|_| !self.progress.begun) {
+                    self.ensemble.set_lag(other, lag);
+                }
+            }
             What::Lost { request: kind, offset } if kind.is_of(request) && !self.progress.begun => {
                 self.progress.confirmed += 1;
                 if self.progress.confirmed > self.aim().map_or(0, |aim| aim.after) {
@@ -221,14 +229,16 @@ impl World {
     /// Reacts to a reply to the victim.
     pub(crate) fn aim_sees_answer(&mut self, owner: SessionOwner, reply: &Reply) {
         let Some(aim) = self.aim().filter(|aim| owner == SessionOwner::Worker(aim.victim)) else { return };
-        let (victim, later, after, lasts) = (aim.victim, aim.later, aim.after, aim.lasts);
+        let (victim, after, lasts) = (aim.victim, aim.after, aim.lasts);
+        let later = if aim.what == What::Orphaned { 0 } else { aim.later };
         match (&aim.what, reply) {
             (What::SlowConnect { .. } | What::Lost { .. }, _) => return,
-            (What::Orphaned, Reply::Created(Ok(_))) if !self.progress.begun => {
+            (What::Orphaned | What::MovedBack { .. }, Reply::Created(Ok(_))) if !self.progress.begun => {
                 self.progress.begun = true;
-                self.moves(0, Move::Begin);
-                return self.moves(lasts, Move::Heal);
+                self.moves(later, Move::Begin);
+                return self.moves(later + lasts, Move::Heal);
             }
+            (What::MovedBack { .. }, _) => return,
             (_, Reply::Confirmed(_, Ok(()))) => {}
             _ => return,
         }
@@ -297,15 +307,9 @@ impl World {
     fn aim_strikes(&mut self, aim: &Aim) {
         let victim = aim.victim;
         match &aim.what {
+            What::MovedBack { .. } => self.move_to_the_other_follower(victim),
             What::Moved(starvation) => {
-                if let (Some(leader), Some((_, server))) =
-                    (self.ensemble.leader(), self.leader_and_its_server(victim))
-                {
-                    for other in 0..self.scenario.servers {
-                        self.ensemble.refuse(victim, other, other == server || other == leader);
-                    }
-                }
-                self.reset(victim);
+                self.move_to_the_other_follower(victim);
                 self.lags_soon(starvation.at_ping);
             }
             What::Starved(starvation) => self.lags_soon(starvation.at_ping),
@@ -374,6 +378,21 @@ impl World {
         (server != leader).then_some((leader, server))
     }
 
+    /// The follower that the victim is not connected to.
+    fn other_follower(&mut self, victim: usize) -> Option<usize> {
+        let (leader, server) = self.leader_and_its_server(victim)?;
+        (0..self.scenario.servers).find(|other| ![leader, server].contains(other))
+    }
+
+    fn move_to_the_other_follower(&mut self, victim: usize) {
+        if let Some(to) = self.other_follower(victim) {
+            for other in 0..self.scenario.servers {
+                self.ensemble.refuse(victim, other, other != to);
+            }
+        }
+        self.reset(victim);
+    }
+
     fn aim_heals(&mut self) {
         self.progress.healed = true;
         self.calm_since = self.now;
@@ -382,6 +401,7 @@ impl World {
             self.ensemble.restart(server);
             self.ensemble.thaw(server);
             self.ensemble.set_isolated(server, false);
+            self.ensemble.set_lag(server, 0);
             for other in 0..servers {
                 self.ensemble.delay_peer(server, other, 0);
             }

@@ -133,12 +133,10 @@ fn beyond() -> bool {
 /// Explores with each of these mistakes. Returns whether every mistake was found.
 #[cfg(planted)]
 pub(crate) fn planted(mistakes: &[zklock_core::planted::Mistake], wanted: &str) -> bool {
-    use clap::ValueEnum;
-
     let mut missed = vec![];
     for &mistake in mistakes {
         zklock_core::planted::plant(Some(mistake));
-        let name = mistake.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let name = mistake.to_string();
         match first_violation(wanted) {
             Some((place, runs, given, what)) => {
                 println!("{name:20} found after {runs:6} schedules in \"{place}\": {what}, after {given:?}");

@@ -7,6 +7,7 @@ use zklock_core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SI
 
 use crate::ensemble::Direction;
 use crate::fault::{Fault, Target};
+use crate::scenario::PlannedFault;
 use crate::world::{Event, World};
 
 impl Fault {
@@ -81,7 +82,9 @@ impl World {
             Fault::HangUp => self.signal(index, SIGHUP),
             Fault::UserSignal => self.signal(index, SIGUSR1),
             Fault::DeleteNode => {
-                for node in self.nodes_of(index) {
+                let nodes = self.nodes_of(index);
+                self.expect_stop(index, &nodes);
+                for node in nodes {
                     self.zklocks[index].node_deleted = true;
                     if let Some(operator) = self.operator {
                         self.ask(operator, Asker::Question(QuestionIndex(0)), Request::Delete(node.into()));
@@ -90,19 +93,7 @@ impl World {
             }
             Fault::Revoke => {
                 let nodes = self.nodes_of(index);
-                let zklock = &mut self.zklocks[index];
-                let untroubled = self
-                    .scenario
-                    .faults
-                    .iter()
-                    .filter(|planned| planned.who == index || planned.fault.target() == Target::Servers)
-                    .count()
-                    == 1;
-                if untroubled && zklock.contender.terminates && !nodes.is_empty() {
-                    let grace = u64::try_from(zklock.contender.kill_after.as_nanos()).unwrap();
-                    let by = self.now + grace + 6 * zklock.contender.line + 2_000_000_000;
-                    zklock.gone_by = Some(by);
-                }
+                self.expect_stop(index, &nodes);
                 for node in nodes {
                     if let Some(operator) = self.operator {
                         self.ask(
@@ -114,6 +105,18 @@ impl World {
                 }
             }
             _ => panic!("{fault} isn't simulated"),
+        }
+    }
+
+    /// Notes when a command must be gone whose lock is revoked or deleted, if nothing else hits its zklock.
+    fn expect_stop(&mut self, index: usize, nodes: &[String]) {
+        let hits =
+            |planned: &&PlannedFault| planned.who == index || planned.fault.target() == Target::Servers;
+        let is_untroubled = self.scenario.faults.iter().filter(hits).count() == 1;
+        let zklock = &mut self.zklocks[index];
+        if is_untroubled && zklock.contender.terminates && !nodes.is_empty() {
+            let grace = u64::try_from(zklock.contender.kill_after.as_nanos()).unwrap();
+            zklock.gone_by = Some(self.now + grace + 6 * zklock.contender.line + 2_000_000_000);
         }
     }
 

@@ -85,7 +85,8 @@ impl World {
 
     /// Sends a signal meant for a command to the inner zklock instead. Returns whether the command is a zklock.
     pub(super) fn signal_inner(&mut self, index: usize, signal: i32, all: bool) -> bool {
-        let Some(inner) = self.inner_of(index).filter(|_| signal != SIGKILL) else { return false };
+        let is_zklock = |inner: &usize| signal != SIGKILL && !self.zklocks[*inner].has_become;
+        let Some(inner) = self.inner_of(index).filter(is_zklock) else { return false };
         self.signal(inner, signal);
         if all && !planted(Mistake::GroupOnly) {
             self.signal_command(inner, signal, true);

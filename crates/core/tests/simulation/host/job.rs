@@ -106,8 +106,8 @@ impl World {
 
     pub(super) fn signal_command(&mut self, index: usize, signal: i32, all: bool) {
         let now = self.now;
-        if signal == SIGCONT && self.zklocks[index].contender.terminates && !self.zklocks[index].node_deleted
-        {
+        let zklock = &self.zklocks[index];
+        if signal == SIGCONT && zklock.command.is_some() && zklock.contender.terminates {
             self.check_exclusion(index);
         }
         let is_inner = self.signal_inner(index, signal, all);

@@ -65,7 +65,7 @@ pub(crate) struct Zklock {
     pub(crate) told_to_end: Option<u64>,
     /// Its node is missing from its last list of a queue.
     pub(crate) missing: bool,
-    /// The names of its nodes.
+    /// Its nodes.
     pub(crate) own: Vec<String>,
     /// When its last fault ended or its current fault ends.
     pub(crate) troubled: u64,
@@ -267,6 +267,8 @@ impl Zklock {
         let path = |path: &&str| LockPath::parse(OsStr::new(path)).unwrap();
         let locks: Vec<LockPath> = contender.locks.iter().map(path).collect();
         let began = self.clock(now);
+        let by_default = (Duration::from_secs(10), "--connect-timeout");
+        let (connect_timeout, connect_option) = contender.wait.map_or(by_default, |wait| (wait, "-w"));
         Plan {
             first: locks[0].clone(),
             locks,
@@ -277,8 +279,8 @@ impl Zklock {
             has_credentials: false,
             began,
             give_up_at: contender.wait.map(|wait| began + wait),
-            connect_timeout: Duration::from_secs(10),
-            connect_option: "--connect-timeout",
+            connect_timeout,
+            connect_option,
             nonblock: contender.nonblock,
             conflict_exit_code: 124,
             once_per: contender.once_per.filter(|_| contender.locks.len() == 1),

@@ -130,7 +130,7 @@ impl World {
             Effect::Clean(leftover) => self.begin_cleaning(SessionOwner::WorkersCleaner(index), leftover),
             Effect::ReportCreate(path) => self.zklocks[index].page.pending_create = Some(path),
             Effect::ReportNodes { session_timeout, nodes } => {
-                self.zklocks[index].own = nodes.iter().map(|node| node.path.name().to_owned()).collect();
+                self.zklocks[index].own = nodes.iter().map(|node| node.path.as_str().to_owned()).collect();
                 let session_timeout = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
                 self.report(index, Report::Nodes { session_timeout, nodes });
                 self.zklocks[index].page.pending_create = None;
@@ -166,8 +166,13 @@ impl World {
                 self.set_deadline(index, Some(Deadline { act: end, latest: end }));
             }
             Effect::Say(path, message) => {
-                if let Message::LockLost { loss: Loss::LeaseOver { .. }, .. } = message {
-                    self.check_loss(index);
+                match message {
+                    Message::LockLost { loss: Loss::LeaseOver { .. }, .. } => self.check_loss(index),
+                    Message::LockLost { loss: Loss::NodeDeleted, .. }
+                    | Message::Contender(ContentionError::Deleted) => {
+                        self.check_deleted(index, path.as_str())
+                    }
+                    _ => {}
                 }
                 self.zklocks[index].reported_refusal |= matches!(
                     message,
