@@ -22,8 +22,6 @@ pub struct JobSpec {
     pub invocation: Invocation,
     /// What other contenders see instead of the program's name.
     pub label: Option<String>,
-    /// The first signal of a forced stop.
-    pub signal: i32,
 }
 
 /// The locks and the command of a call.

@@ -13,7 +13,7 @@ impl Options {
     /// If the words aren't locks and a command, or don't go with the options.
     pub fn job(&self) -> Result<JobSpec, InvocationError> {
         let invocation = self.lock.invocation()?;
-        Ok(JobSpec { invocation, label: self.lock.label.clone(), signal: self.lock.signal })
+        Ok(JobSpec { invocation, label: self.lock.label.clone() })
     }
 
     /// The settings of a run.

@@ -2,6 +2,7 @@
 
 mod become_command;
 pub mod descendants;
+mod effects;
 pub mod fit;
 pub mod lineage;
 mod orphaned;
@@ -47,9 +48,9 @@ pub struct Job {
     monitor: Pid,
     /// The process group of the monitor.
     own_group: Pid,
-    /// Sent instead of TERM by a forced stop.
-    stop_signal: i32,
     in_foreground: bool,
+    /// Whether only the job had the terminal when it last stopped.
+    stopped_alone: bool,
     status: Option<ExitStatus>,
     refused: bool,
     children: Children,
@@ -68,7 +69,6 @@ impl Job {
         variables: &[(String, String)],
         worker: &WorkerSide,
         latest: Option<BootTime>,
-        stop_signal: i32,
     ) -> Result<Self, SpawnError> {
         if descendants::is_ending(worker.monitor) {
             return Err(SpawnError::MonitorEnding);
@@ -88,8 +88,8 @@ impl Job {
             terminal,
             monitor: worker.monitor,
             own_group: worker.group,
-            stop_signal,
             in_foreground,
+            stopped_alone: false,
             status: None,
             refused: false,
             children,
@@ -104,7 +104,7 @@ impl Job {
     }
 
     /// Reaps the job's dead processes, except for the leader.
-    pub fn reap_orphans(&self) {
+    fn reap_orphans(&self) {
         reap_all_but(self.group, &self.children);
     }
 
@@ -113,7 +113,7 @@ impl Job {
     ///
     /// # Errors
     /// If the leader can't be observed: zklock would never learn of its end.
-    pub fn observe(&mut self) -> io::Result<Option<LeaderChange>> {
+    fn observe(&mut self) -> io::Result<Option<LeaderChange>> {
         let leader = rustix::process::Pid::from_raw(self.group.as_raw()).filter(|_| self.status.is_none());
         let Some(leader) = leader else { return Ok(None) };
         let change = |what| waitid(WaitId::Pid(leader), what | WaitIdOptions::NOHANG);
@@ -131,7 +131,7 @@ impl Job {
     }
 
     /// A stop of the whole group, if there is one, reported once.
-    pub fn observe_group(&self) -> Option<Stop> {
+    fn observe_group(&self) -> Option<Stop> {
         self.witness.as_ref()?.stopped_by().map(|signal| self.stop(signal))
     }
 
@@ -150,7 +150,7 @@ impl Job {
     }
 
     /// Whether no process of the job is left except the leader, which waits to be reaped.
-    pub fn none_left(&self) -> bool {
+    fn none_left(&self) -> bool {
         let is_other = |child| planted(Mistake::GroupOnly) && getpgid(Some(child)) != Ok(self.group);
         let is_fine = |&child: &Pid| child == self.group || is_other(child);
         self.children.list().is_some_and(|children| children.iter().all(is_fine)) && sys::is_dead(self.group)
@@ -158,7 +158,7 @@ impl Job {
 
     /// Kills the processes of the job that are left. Other zklocks among them get a little time to release their locks,
     /// but not past `latest`. Returns whether only the dead leader is left, which waits to be reaped.
-    pub fn kill(&mut self, latest: BootTime, now: BootTime) -> bool {
+    fn kill(&mut self, latest: BootTime, now: BootTime) -> bool {
         // The group is killed immediately: the leader isn't reaped, so the group's id can't have been reused.
         let _ = killpg(self.group, Signal::SIGKILL);
         if planted(Mistake::GroupOnly) {
@@ -169,45 +169,48 @@ impl Job {
     }
 
     /// When to kill again, if the job was killed and processes are left.
-    pub fn next_kill(&self) -> Option<BootTime> {
+    fn next_kill(&self) -> Option<BootTime> {
         self.sweep.as_ref()?.next()
     }
 
     /// Processes that have been left for long after KILL, reported once.
-    pub fn left_for_long(&mut self, now: BootTime) -> Option<Vec<Left>> {
+    fn left_for_long(&mut self, now: BootTime) -> Option<Vec<Left>> {
         self.sweep.as_mut()?.left_for_long(now)
     }
 
     /// Whether a process is left that may never end.
-    pub fn is_stuck(&self) -> bool {
+    fn is_stuck(&self) -> bool {
         self.sweep.as_ref().is_some_and(Sweep::is_stuck)
     }
 
     /// Gives the job the terminal's foreground.
-    pub fn give_terminal(&mut self) {
+    fn give_terminal(&mut self) {
         self.in_foreground = true;
         self.terminal.give(self.group);
     }
 
     /// Gives the terminal back to the job if zklock has it, and continues the job.
-    pub fn resume(&mut self) {
+    fn resume(&mut self) {
         if self.in_foreground && self.foreground() == Foreground::Zklock {
             self.terminal.give(self.group);
         }
         self.signal_group(libc::SIGCONT);
     }
 
-    /// Takes the terminal back from a stopped job before zklock stops. Returns whether the job had the terminal, so
-    /// that its signal reached no other process: then the rest of the pipeline or script around zklock must be stopped
-    /// with it.
-    pub fn gives_up_terminal(&mut self) -> bool {
-        let alone = self.terminal.take_back(self.group);
-        self.in_foreground |= alone;
-        alone
+    /// Takes the terminal back from a stopped job before zklock stops.
+    fn take_terminal(&mut self) {
+        self.stopped_alone = self.terminal.take_back(self.group);
+        self.in_foreground |= self.stopped_alone;
+    }
+
+    /// Whether the job had the terminal when it last stopped, so that its signal reached no other process: then the rest
+    /// of the pipeline or script around zklock must be stopped with it.
+    pub fn stopped_alone(&self) -> bool {
+        self.stopped_alone
     }
 
     /// Sends this signal to the job's process group, and to the leader if it has joined another one.
-    pub fn signal_group(&mut self, signal: i32) {
+    fn signal_group(&mut self, signal: i32) {
         let mut sent = sys::send_to_group(self.group, signal);
         // Asked afterwards: a leader that leaves meanwhile rather gets the signal twice than never.
         if getpgid(Some(self.group)) != Ok(self.group) {
@@ -222,7 +225,7 @@ impl Job {
     }
 
     /// Continues these stopped processes of the job's group, and the leader, whatever group it has joined.
-    pub fn continue_stopped(&self, stopped: StoppedBy) {
+    fn continue_stopped(&self, stopped: StoppedBy) {
         // Before Linux 5.17 the signal is unknown.
         let is_meant = |signal| signal == 0 || stopped.includes(signal);
         for pid in descendants::with_descendants(self.children.list().unwrap_or_default()) {
@@ -236,7 +239,7 @@ impl Job {
 
     /// Leaves the session, so that the kernel treats the job's group as orphaned, unless zklock or the job has the
     /// terminal.
-    pub fn leave_session(&self) {
+    fn leave_session(&self) {
         if self.foreground() != Foreground::Other {
             return;
         }
@@ -248,8 +251,7 @@ impl Job {
     }
 
     /// Sends this signal to every process of the job, including those that left its group.
-    pub fn signal_all(&mut self, signal: i32) {
-        let signal = if signal == libc::SIGTERM { self.stop_signal } else { signal };
+    fn signal_all(&mut self, signal: i32) {
         self.signal_group(signal);
         if planted(Mistake::GroupOnly) {
             return;
@@ -269,7 +271,7 @@ impl Job {
     }
 
     /// Reaps the leader, and takes the terminal back. Nothing is signalled after this.
-    pub fn reap(&mut self) -> io::Result<()> {
+    fn reap(&mut self) -> io::Result<()> {
         // Background processes of the command live on.
         if let Some(switch) = self.switch.take() {
             switch.disarm();

@@ -9,7 +9,7 @@ use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
 use zklock_core::queue::contender::AttemptIds;
 use zklock_core::queue::name::Mode;
-use zklock_core::run::{Effect, End, Input, Introduction, KillRound};
+use zklock_core::run::{Effect, End, Input, Introduction};
 use zklock_core::signal::SIGTSTP;
 
 use super::side_sessions::SideSessions;
@@ -18,7 +18,7 @@ use crate::job::{Job, PreparedLaunch, lineage};
 use crate::link::WorkerSide;
 use crate::output;
 use crate::plan;
-use crate::process::{clock, identity, sys};
+use crate::process::{identity, sys};
 use crate::worker::inbox::Emitter;
 use crate::worker::loop_watch::{SignsOfLife, WatchedLoop};
 
@@ -49,8 +49,6 @@ pub(super) struct Executor<'a> {
     job: Option<Job>,
     /// zklock's nodes: a message in JSON names the node that it is about.
     own: Vec<OwnedNode>,
-    /// Whether only the command had the terminal when it last stopped.
-    stopped_alone: bool,
 }
 
 impl<'a> Executor<'a> {
@@ -76,7 +74,6 @@ impl<'a> Executor<'a> {
             prepared: None,
             job: None,
             own: vec![],
-            stopped_alone: false,
         }
     }
 
@@ -138,26 +135,21 @@ impl<'a> Executor<'a> {
             Effect::StartCommand { variables, latest, deadline } => {
                 self.worker.command_begins(deadline);
                 let prepare = || PreparedLaunch::new(&self.plan.invocation, &self.worker);
-                let (prepared, signal) = (self.prepared.take().unwrap_or_else(prepare), self.plan.signal);
-                let started = Job::start(prepared, &variables, &self.worker, latest, signal);
+                let prepared = self.prepared.take().unwrap_or_else(prepare);
+                let started = Job::start(prepared, &variables, &self.worker, latest);
                 let started = started.map(|job| self.job = Some(job));
                 let started = started.map_err(|error| (error.code(), error.to_string()));
                 return Ok(Done::Answer(Input::Started(started)));
             }
-            Effect::SignalGroup(_)
-            | Effect::SignalAll(_)
-            | Effect::ContinueStopped(_)
-            | Effect::LeaveSession
-            | Effect::GiveTerminal
-            | Effect::TakeTerminal
-            | Effect::Resume
-            | Effect::LookAtChildren { .. }
-            | Effect::Kill { .. }
-            | Effect::Reap => return self.carry_out_on_job(&effect),
+            Effect::Job(effect) => {
+                let answer = self.job.as_mut().map(|job| job.carry_out(effect)).transpose()?.flatten();
+                return Ok(answer.map_or(Done::Nothing, Done::Answer));
+            }
             // The other processes of a pipeline or script must stop as well, unless the terminal has already stopped
             // them.
             Effect::StopWithCommand(signal) => {
-                self.worker.stop(signal, self.stopped_alone || signal != SIGTSTP);
+                let stopped_alone = self.job.as_ref().is_some_and(Job::stopped_alone);
+                self.worker.stop(signal, stopped_alone || signal != SIGTSTP);
             }
             Effect::StopWaiting => self.worker.stop(SIGTSTP, false),
             Effect::SetDeadline(deadline) => self.worker.set_deadline(deadline),
@@ -177,45 +169,6 @@ impl<'a> Executor<'a> {
                 sys::detach_from_caller();
             }
             Effect::Finish(end) => return Ok(Done::Over(end)),
-        }
-        Ok(Done::Nothing)
-    }
-
-    /// Carries out an effect on the command. Without a command there is nothing to do.
-    fn carry_out_on_job(&mut self, effect: &Effect) -> Result<Done> {
-        let Some(job) = &mut self.job else { return Ok(Done::Nothing) };
-        if let Effect::SignalGroup(_) | Effect::SignalAll(_) | Effect::GiveTerminal | Effect::Resume = effect
-        {
-            log::debug!("job: {effect:?}");
-        }
-        match effect {
-            Effect::SignalGroup(signal) => job.signal_group(*signal),
-            Effect::SignalAll(signal) => job.signal_all(*signal),
-            Effect::ContinueStopped(stopped) => job.continue_stopped(*stopped),
-            Effect::LeaveSession => job.leave_session(),
-            Effect::GiveTerminal => job.give_terminal(),
-            Effect::TakeTerminal => self.stopped_alone = job.gives_up_terminal(),
-            Effect::Resume => job.resume(),
-            Effect::LookAtChildren { all } => {
-                job.reap_orphans();
-                let leader = job.observe().context("can't observe the command")?;
-                let group = job.observe_group();
-                let none_left = *all && job.none_left();
-                return Ok(Done::Answer(Input::Children { leader, group, none_left }));
-            }
-            Effect::Kill { latest } => {
-                let now = clock::now();
-                let gone = job.kill(*latest, now);
-                let left = job.left_for_long(now).into_iter().flatten().map(|left| left.to_string());
-                let left = left.collect();
-                let round = KillRound { gone, next: job.next_kill(), stuck: job.is_stuck(), left };
-                return Ok(Done::Answer(Input::KillRound(round)));
-            }
-            Effect::Reap => {
-                job.reap().context("can't reap the command")?;
-                return Ok(Done::Answer(Input::Reaped(job.exit())));
-            }
-            _ => {}
         }
         Ok(Done::Nothing)
     }

@@ -50,33 +50,8 @@ pub enum Effect {
         latest: Option<BootTime>,
         deadline: Option<Deadline>,
     },
-    /// Send this signal to the command's process group.
-    SignalGroup(i32),
-    /// Send this signal to every process of the command, including those that left its group.
-    SignalAll(i32),
-    /// Continue these stopped processes of the command's process group.
-    ContinueStopped(StoppedBy),
-    /// Leave the session, unless zklock or the command has the terminal. From then on the command's process group is
-    /// orphaned, as zklock's is, and the kernel treats it as such.
-    LeaveSession,
-    /// Give the command the terminal's foreground.
-    GiveTerminal,
-    /// Take the terminal back from the command, which has stopped.
-    TakeTerminal,
-    /// Resume a command that has stopped with zklock: give the terminal back to it if zklock has it, and continue it.
-    Resume,
-    /// Reap orphans, and check the command. Answered immediately by [`Input::Children`].
-    LookAtChildren {
-        /// Whether to check if any process of the command is left.
-        all: bool,
-    },
-    /// Kill every process of the command. Answered immediately by [`Input::KillRound`].
-    Kill {
-        /// Until when other zklocks among these processes may release their locks.
-        latest: BootTime,
-    },
-    /// Reap the command's first process; nothing is signalled after this. Answered immediately by [`Input::Reaped`].
-    Reap,
+    /// Act on the job. Without one there is nothing to do.
+    Job(JobEffect),
     /// Have the monitor stop by this signal, as the command did.
     StopWithCommand(i32),
     /// Have the monitor stop while no command runs.
@@ -97,6 +72,44 @@ pub enum Effect {
     /// The monitor is dead: the caller sees zklock as ended.
     Detach,
     Finish(End),
+}
+
+/// An action on the job: the command and all that it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobEffect {
+    /// Send this signal to the command's process group.
+    SignalGroup(i32),
+    /// Send this signal to every process of the command, including those that left its group.
+    SignalAll(i32),
+    /// Continue these stopped processes of the command's process group.
+    ContinueStopped(StoppedBy),
+    /// Leave the session, unless zklock or the command has the terminal. From then on the command's process group is
+    /// orphaned, as zklock's is, and the kernel treats it as such.
+    LeaveSession,
+    /// Give the command the terminal's foreground.
+    GiveTerminal,
+    /// Take the terminal back from the command, which has stopped.
+    TakeTerminal,
+    /// Resume a command that has stopped with zklock: give the terminal back to it if zklock has it, and continue it.
+    Resume,
+    /// Reap orphans, and check the command. Answered immediately by [`Input::Children`].
+    LookAtChildren {
+        /// Whether to check if any process of the command is left.
+        all: bool,
+    },
+    /// Kill every process of the job. Answered immediately by [`Input::KillRound`].
+    Kill {
+        /// Until when other zklocks among these processes may release their locks.
+        latest: BootTime,
+    },
+    /// Reap the command's first process; nothing is signalled after this. Answered immediately by [`Input::Reaped`].
+    Reap,
+}
+
+impl From<JobEffect> for Effect {
+    fn from(effect: JobEffect) -> Self {
+        Self::Job(effect)
+    }
 }
 
 /// The content of the live line on a terminal. The worker narrows it to the terminal's width.

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use self::claim::Claim;
 pub use self::drive::{Driver, Step};
-pub use self::effect::{Effect, End, Line, Seen, StoppedBy, WaitingLine};
+pub use self::effect::{Effect, End, JobEffect, Line, Seen, StoppedBy, WaitingLine};
 pub use self::input::{Ancestor, Foreground, Input, Introduction, KillRound, LeaderChange, LookUp, Stop};
 use self::nested::Nested;
 pub use self::plan::{Plan, Surroundings};

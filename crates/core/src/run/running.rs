@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::JobEffect::{LookAtChildren, SignalAll, SignalGroup, TakeTerminal};
 use super::progress::{Shown, Wait};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
 use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
@@ -50,7 +51,7 @@ pub(super) struct Running {
 impl Running {
     pub(super) fn begin(ctx: &Context<'_>) -> Self {
         Self {
-            supervisor: Supervisor::default(),
+            supervisor: Supervisor::new(ctx.plan.signal),
             lost: None,
             surely_lost: false,
             lost_lock: None,
@@ -76,17 +77,19 @@ impl Running {
             Input::Tick => {
                 self.show_wait(ctx);
                 self.record_held_since(ctx);
-                self.happened(JobInput::Look, ctx);
-                self.kill_what_is_left(ctx);
+                // After a certain loss another contender may hold the lock already: there is no time left.
+                let lease = ctx.state.claim.lease().filter(|_| !self.surely_lost);
+                let latest = lease.map_or(ctx.now, Lease::too_late_at);
+                self.happened(JobInput::Look { latest }, ctx);
             }
             Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),
             Input::NotStopped => self.happened(JobInput::NotStopped, ctx),
             Input::MonitorDied => {
                 // The caller goes on as soon as the monitor is dead, and may need the terminal.
-                ctx.emit(Effect::TakeTerminal);
+                ctx.emit(Effect::Job(TakeTerminal));
                 self.lose(Loss::MonitorDied, ctx);
             }
-            Input::Child => ctx.emit(Effect::LookAtChildren { all: self.supervisor.is_stopping() }),
+            Input::Child => ctx.emit(Effect::Job(LookAtChildren { all: self.supervisor.is_stopping() })),
             Input::Children { leader, group, none_left } => {
                 self.children(leader, none_left, ctx);
                 if let Some(stop) = group {
@@ -221,23 +224,11 @@ impl Running {
         }
     }
 
-    /// Once the supervisor kills, kills every process of the command on each tick, until none is left. A tick follows every
-    /// other input.
-    fn kill_what_is_left(&mut self, ctx: &mut Context<'_>) {
-        if !self.supervisor.has_killed() {
-            return;
-        }
-        // After a certain loss another contender may hold the lock already: there is no time left.
-        let lease = ctx.state.claim.lease().filter(|_| !self.surely_lost);
-        let latest = lease.map_or(ctx.now, Lease::too_late_at);
-        ctx.emit(Effect::Kill { latest });
-    }
-
     fn killed(&mut self, round: KillRound, ctx: &mut Context<'_>) {
         let KillRound { gone, next, stuck, left } = round;
         (self.kill_again_at, self.stuck) = (next, stuck);
         if gone {
-            ctx.emit(Effect::LookAtChildren { all: true });
+            ctx.emit(Effect::Job(LookAtChildren { all: true }));
         }
         for left in left {
             ctx.say(Message::LeftAfterKill(left));
@@ -251,7 +242,7 @@ impl Running {
                 self.report_suspension(signal, ctx);
             }
             if planted(Mistake::ReleaseEarly)
-                && matches!(effect, Effect::SignalGroup(SIGTERM) | Effect::SignalAll(SIGTERM))
+                && matches!(effect, Effect::Job(SignalGroup(SIGTERM) | SignalAll(SIGTERM)))
             {
                 ctx.emit(ctx.state.claim.release());
             }

@@ -14,7 +14,9 @@ use zklock_core::protocol::{Asker, LockIndex, Reply, Request, SessionChange, Ses
 use zklock_core::queue::contender::AttemptIds;
 use zklock_core::queue::name::{Family, Mode};
 use zklock_core::queue::record::Record;
-use zklock_core::run::{Driver, Effect, Input, Introduction, KillRound, LeaderChange, PhaseName, Plan, Step};
+use zklock_core::run::{
+    Driver, Effect, Input, Introduction, JobEffect, KillRound, LeaderChange, PhaseName, Plan, Step,
+};
 use zklock_core::time::BootTime;
 
 use crate::client::{Client, ClientEvent, HostClock, Settings};
@@ -404,18 +406,18 @@ impl Bare {
                 return Some(Input::Started(started));
             }
             Effect::SetDeadline(deadline) => self.deadline = deadline,
-            Effect::Reap => {
+            Effect::Job(JobEffect::Reap) => {
                 let killed = matches!(self.job, Job::Dead { killed: true });
                 self.job = Job::Reaped { killed };
                 let exit = if killed { EXIT_DEAD } else { Exit::Code(0) };
                 return Some(Input::Reaped(Some(exit)));
             }
-            Effect::LookAtChildren { all } => {
+            Effect::Job(JobEffect::LookAtChildren { all }) => {
                 let dead = matches!(self.job, Job::Dead { .. });
                 let leader = dead.then_some(LeaderChange::Died { by: None });
                 return Some(Input::Children { leader, group: None, none_left: all && dead });
             }
-            Effect::Kill { .. } => {
+            Effect::Job(JobEffect::Kill { .. }) => {
                 if let Job::Runs { ends } = self.job {
                     self.job = Job::Dying { gone: ends.min(now + self.options.reaping) };
                 }

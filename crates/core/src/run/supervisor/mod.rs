@@ -4,6 +4,9 @@
 
 use std::time::Duration;
 
+use super::JobEffect::{
+    ContinueStopped, GiveTerminal, Kill, LeaveSession, Reap, Resume, SignalAll, SignalGroup, TakeTerminal,
+};
 use super::{Effect, Foreground, LeaderChange, Stop, StoppedBy};
 use crate::planted::{Mistake, planted};
 use crate::signal::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, ends_waiting};
@@ -39,8 +42,11 @@ pub(super) enum JobInput {
     },
     /// Time has passed.
     Tick,
-    /// Time has passed, and every stop that the kernel has reported is known: a look may be due.
-    Look,
+    /// Time has passed, and all that the kernel has reported is known: it is time to undo stops, or to kill what is left.
+    Look {
+        /// Until when other zklocks among the job's processes may release their locks.
+        latest: BootTime,
+    },
 }
 
 /// The state of the job.
@@ -72,6 +78,8 @@ pub(super) enum JobEnd {
 /// Decides about one job.
 #[derive(Debug)]
 pub(super) struct Supervisor {
+    /// The signal that begins a forced stop.
+    stop_signal: i32,
     state: JobState,
     /// A TERM was forwarded to the job.
     terminated: bool,
@@ -99,17 +107,17 @@ impl Look {
     }
 }
 
-impl Default for Supervisor {
-    fn default() -> Self {
+impl Supervisor {
+    /// For a job that has just been started, and whose forced stop begins with this signal.
+    pub(super) fn new(stop_signal: i32) -> Self {
         Self {
+            stop_signal,
             state: JobState::Running { suspended: false, leader_stopped: false },
             terminated: false,
             look: None,
         }
     }
-}
 
-impl Supervisor {
     /// The effects of an event that was noticed `now`.
     pub(super) fn on(&mut self, input: JobInput, now: BootTime) -> Vec<Effect> {
         match self.state {
@@ -126,17 +134,19 @@ impl Supervisor {
             // zklock's group has become orphaned since the job stopped.
             JobInput::NotStopped if suspended => {
                 self.runs();
-                vec![Effect::LeaveSession, Effect::Resume]
+                vec![Effect::Job(LeaveSession), Effect::Job(Resume)]
             }
             JobInput::Signalled(SIGCONT) if suspended => {
                 self.runs();
-                vec![Effect::Resume]
+                vec![Effect::Job(Resume)]
             }
             JobInput::Signalled(signal) => {
                 self.terminated |= signal == SIGTERM;
-                let mut effects = vec![Effect::SignalGroup(signal)];
+                let mut effects = vec![Effect::Job(SignalGroup(signal))];
                 // A stopped process can't end.
-                effects.extend(ends_waiting(signal).then_some(Effect::ContinueStopped(StoppedBy::AnySignal)));
+                effects.extend(
+                    ends_waiting(signal).then_some(Effect::Job(ContinueStopped(StoppedBy::AnySignal))),
+                );
                 effects
             }
             JobInput::Leader(LeaderChange::Stopped(stop)) => self.stopped(stop, suspended, now),
@@ -159,14 +169,14 @@ impl Supervisor {
             JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) }) if !self.terminated => {
                 self.state = JobState::Over(JobEnd::ByItself);
                 vec![
-                    Effect::SignalGroup(SIGTERM),
-                    Effect::ContinueStopped(StoppedBy::AnySignal),
-                    Effect::Reap,
+                    Effect::Job(SignalGroup(SIGTERM)),
+                    Effect::Job(ContinueStopped(StoppedBy::AnySignal)),
+                    Effect::Job(Reap),
                 ]
             }
             JobInput::Leader(LeaderChange::Died { .. }) => {
                 self.state = JobState::Over(JobEnd::ByItself);
-                vec![Effect::Reap]
+                vec![Effect::Job(Reap)]
             }
             JobInput::MustStop { grace, kill_at } => {
                 let kill_at = kill_at.min(now + grace);
@@ -176,12 +186,12 @@ impl Supervisor {
                 }
                 self.state =
                     JobState::Stopping { kill_at, killed: false, leader_dead: false, end: JobEnd::Stopped };
-                vec![Effect::SignalAll(SIGTERM), Effect::SignalAll(SIGCONT)]
+                vec![Effect::Job(SignalAll(self.stop_signal)), Effect::Job(SignalAll(SIGCONT))]
             }
-            JobInput::Look => match self.look.filter(|look| look.at <= now) {
+            JobInput::Look { .. } => match self.look.filter(|look| look.at <= now) {
                 Some(look) => {
                     self.look = look.next(now);
-                    vec![Effect::ContinueStopped(look.stopped)]
+                    vec![Effect::Job(ContinueStopped(look.stopped))]
                 }
                 None => vec![],
             },
@@ -195,20 +205,20 @@ impl Supervisor {
             Stop { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Zklock, orphaned } => {
                 let stopped = if orphaned { StoppedBy::Terminal } else { StoppedBy::NeedOfTerminal };
                 self.look = Some(Look::first(now, stopped));
-                vec![Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)]
+                vec![Effect::Job(GiveTerminal), Effect::Job(SignalGroup(SIGCONT))]
             }
             // It has caught the signal, and stops itself by it only now.
             Stop { signal: SIGTTIN | SIGTTOU, terminal: Foreground::Job, orphaned: false }
                 if self.look.is_some() =>
             {
-                vec![Effect::SignalGroup(SIGCONT)]
+                vec![Effect::Job(SignalGroup(SIGCONT))]
             }
             // Without zklock the kernel would have discarded the signal. A job that reads from a terminal that it can't
             // get would stop again immediately, unless the kernel knows that its group is orphaned, too.
             Stop { signal, orphaned: true, terminal } if signal != SIGSTOP => {
                 // Once the kernel knows, nothing is left to be undone.
                 self.look = (terminal != Foreground::Other).then_some(Look::first(now, StoppedBy::Terminal));
-                vec![Effect::LeaveSession, Effect::SignalGroup(SIGCONT)]
+                vec![Effect::Job(LeaveSession), Effect::Job(SignalGroup(SIGCONT))]
             }
             // A plain SIGSTOP from another process stops only the job, unless the job has the terminal: then its user
             // would be left without a shell.
@@ -220,7 +230,7 @@ impl Supervisor {
                 let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
                 self.state = JobState::Running { suspended: true, leader_stopped: false };
                 self.look = None;
-                vec![Effect::TakeTerminal, Effect::StopWithCommand(signal)]
+                vec![Effect::Job(TakeTerminal), Effect::StopWithCommand(signal)]
             }
         }
     }
@@ -241,7 +251,7 @@ impl Supervisor {
         match input {
             JobInput::Leader(LeaderChange::Died { .. }) if planted(Mistake::LeaderIsAll) => {
                 self.state = JobState::Over(end);
-                vec![Effect::Reap]
+                vec![Effect::Job(Reap)]
             }
             JobInput::Leader(LeaderChange::Died { .. }) => {
                 self.state = JobState::Stopping { kill_at, killed, leader_dead: true, end };
@@ -249,10 +259,11 @@ impl Supervisor {
             }
             JobInput::NoneLeft if leader_dead => {
                 self.state = JobState::Over(end);
-                vec![Effect::Reap]
+                vec![Effect::Job(Reap)]
             }
             // A second TERM or INT skips the rest of the grace.
             JobInput::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead, end),
+            JobInput::Look { latest } if killed => vec![Effect::Job(Kill { latest })],
             JobInput::Tick if planted(Mistake::NoKill) => vec![],
             JobInput::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead, end),
             JobInput::MustStop { grace, kill_at: sooner } => {
@@ -264,7 +275,7 @@ impl Supervisor {
         }
     }
 
-    /// KILL is no single effect: while [`has_killed`](Self::has_killed), the run kills round by round.
+    /// KILL is no single effect: the look that follows every input sends it, and each look after that, until none is left.
     fn kill(&mut self, kill_at: BootTime, leader_dead: bool, end: JobEnd) -> Vec<Effect> {
         self.state = JobState::Stopping { kill_at, killed: true, leader_dead, end };
         vec![]

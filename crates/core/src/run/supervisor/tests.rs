@@ -1,9 +1,16 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::run::JobEffect::{
+    ContinueStopped, GiveTerminal, Kill, LeaveSession, Reap, Resume, SignalAll, SignalGroup, TakeTerminal,
+};
 use crate::signal::{SIGHUP, SIGQUIT, SIGUSR1};
 
 const NOW: BootTime = BootTime::from_nanos(1_000_000_000);
+
+fn running_job() -> Supervisor {
+    Supervisor::new(SIGTERM)
+}
 const SOON: BootTime = BootTime::from_nanos(2_000_000_000);
 const LATE: BootTime = BootTime::from_nanos(9_000_000_000);
 
@@ -11,9 +18,9 @@ fn must_stop() -> JobInput {
     JobInput::MustStop { grace: Duration::from_secs(1), kill_at: LATE }
 }
 
-const GIVES: [Effect; 2] = [Effect::GiveTerminal, Effect::SignalGroup(SIGCONT)];
-const UNDONE: [Effect; 2] = [Effect::LeaveSession, Effect::SignalGroup(SIGCONT)];
-const ENDS: Effect = Effect::ContinueStopped(StoppedBy::AnySignal);
+const GIVES: [Effect; 2] = [Effect::Job(GiveTerminal), Effect::Job(SignalGroup(SIGCONT))];
+const UNDONE: [Effect; 2] = [Effect::Job(LeaveSession), Effect::Job(SignalGroup(SIGCONT))];
+const ENDS: Effect = Effect::Job(ContinueStopped(StoppedBy::AnySignal));
 
 fn stop(signal: i32, terminal: Foreground) -> Stop {
     Stop { signal, terminal, orphaned: false }
@@ -24,7 +31,7 @@ fn leader_stopped(signal: i32, terminal: Foreground) -> JobInput {
 }
 
 fn suspends(signal: i32) -> [Effect; 2] {
-    [Effect::TakeTerminal, Effect::StopWithCommand(signal)]
+    [Effect::Job(TakeTerminal), Effect::StopWithCommand(signal)]
 }
 
 /// Checks that this input makes the supervisor kill the job, and does nothing else.
@@ -32,13 +39,15 @@ fn check_kills(supervisor: &mut Supervisor, input: JobInput, now: BootTime) {
     assert!(!supervisor.has_killed(), "before {input:?}");
     assert_eq!(supervisor.on(input, now), []);
     assert!(supervisor.has_killed(), "{input:?}");
+    let look = JobInput::Look { latest: LATE };
+    assert_eq!(supervisor.on(look, NOW), [Effect::Job(Kill { latest: LATE })], "{input:?}");
 }
 
 fn stopping() -> Supervisor {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     assert_eq!(
         supervisor.on(must_stop(), NOW),
-        [Effect::SignalAll(SIGTERM), Effect::SignalAll(SIGCONT)],
+        [Effect::Job(SignalAll(SIGTERM)), Effect::Job(SignalAll(SIGCONT))],
         "a stopped process can't end"
     );
     supervisor
@@ -46,41 +55,38 @@ fn stopping() -> Supervisor {
 
 #[test]
 fn a_signal_is_only_forwarded() {
-    let mut supervisor = Supervisor::default();
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Effect::SignalGroup(SIGTERM), ENDS]);
+    let mut supervisor = running_job();
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Effect::Job(SignalGroup(SIGTERM)), ENDS]);
     assert_eq!(supervisor.kills_at(), None, "no grace begins");
-    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), LATE), [Effect::Reap]);
+    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), LATE), [Effect::Job(Reap)]);
     assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
 }
 
 #[test]
 fn a_command_that_was_killed_is_over_when_nothing_of_it_is_left() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     let killed = JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) });
     check_kills(&mut supervisor, killed, NOW);
     assert_eq!(supervisor.is_over(), None);
     assert_eq!(supervisor.on(must_stop(), NOW), [], "no TERM follows");
     assert_eq!(supervisor.on(killed, NOW), [], "seen again");
-    assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [Effect::Reap]);
+    assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [Effect::Job(Reap)]);
     assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself), "the loss came after its death");
 }
 
 #[test]
 fn a_term_to_the_command_alone_goes_to_its_group_once() {
     let died = JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) });
-    let mut supervisor = Supervisor::default();
-    assert_eq!(supervisor.on(died, NOW), [Effect::SignalGroup(SIGTERM), ENDS, Effect::Reap]);
+    let mut supervisor = running_job();
+    assert_eq!(supervisor.on(died, NOW), [Effect::Job(SignalGroup(SIGTERM)), ENDS, Effect::Job(Reap)]);
     assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     supervisor.on(JobInput::Signalled(SIGTERM), NOW);
     assert_eq!(supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW), suspends(SIGTSTP));
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
-    assert_eq!(supervisor.on(died, NOW), [Effect::Reap], "the group has got it");
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
+    assert_eq!(supervisor.on(died, NOW), [Effect::Job(Reap)], "the group has got it");
     for by in [None, Some(SIGINT), Some(SIGHUP)] {
-        assert_eq!(
-            Supervisor::default().on(JobInput::Leader(LeaderChange::Died { by }), NOW),
-            [Effect::Reap]
-        );
+        assert_eq!(running_job().on(JobInput::Leader(LeaderChange::Died { by }), NOW), [Effect::Job(Reap)]);
     }
 }
 
@@ -92,16 +98,16 @@ fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
     check_kills(&mut supervisor, JobInput::Tick, SOON);
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), SOON), []);
     assert_eq!(supervisor.on(JobInput::Tick, SOON), [], "the sweep does the following rounds");
-    assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Reap]);
+    assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Job(Reap)]);
     assert_eq!(supervisor.is_over(), Some(JobEnd::Stopped));
 }
 
 #[test]
 fn the_lease_cuts_the_grace_short() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     supervisor.on(JobInput::MustStop { grace: Duration::from_mins(1), kill_at: SOON }, NOW);
     assert_eq!(supervisor.kills_at(), Some(SOON));
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     let too_late_for_term = JobInput::MustStop { grace: Duration::from_mins(1), kill_at: NOW };
     check_kills(&mut supervisor, too_late_for_term, NOW);
 }
@@ -115,7 +121,7 @@ fn a_second_signal_within_the_grace_kills_immediately() {
 
 #[test]
 fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
-    let stopped = |signal, terminal| Supervisor::default().on(leader_stopped(signal, terminal), NOW);
+    let stopped = |signal, terminal| running_job().on(leader_stopped(signal, terminal), NOW);
     assert_eq!(stopped(SIGTTIN, Foreground::Zklock), GIVES);
     assert_eq!(stopped(SIGTTIN, Foreground::Other), suspends(SIGTTIN));
     assert_eq!(stopped(SIGTSTP, Foreground::Job), suspends(SIGTSTP));
@@ -125,8 +131,7 @@ fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
 
 #[test]
 fn a_group_that_asks_gets_the_terminal_whatever_its_leader_does() {
-    let stopped =
-        |signal, terminal| Supervisor::default().on(JobInput::GroupStopped(stop(signal, terminal)), NOW);
+    let stopped = |signal, terminal| running_job().on(JobInput::GroupStopped(stop(signal, terminal)), NOW);
     for signal in [SIGTTIN, SIGTTOU] {
         assert_eq!(stopped(signal, Foreground::Zklock), GIVES);
         assert_eq!(stopped(signal, Foreground::Other), suspends(signal));
@@ -143,17 +148,17 @@ fn a_group_that_asks_gets_the_terminal_whatever_its_leader_does() {
         JobInput::GroupStopped(stop(SIGTTIN, Foreground::Other)),
     ];
     for [first, second] in [inputs, [inputs[1], inputs[0]]] {
-        let mut supervisor = Supervisor::default();
+        let mut supervisor = running_job();
         assert_eq!(supervisor.on(first, NOW), suspends(SIGTTIN));
         supervisor.on(second, NOW);
-        assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+        assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
         assert!(!supervisor.is_stopped());
     }
 }
 
 #[test]
 fn a_stop_that_the_kernel_would_discard_is_undone_each_time() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     for _ in 0..2 {
         for signal in [SIGTTIN, SIGTTOU, SIGTSTP] {
             for terminal in [Foreground::Job, Foreground::Zklock, Foreground::Other] {
@@ -179,7 +184,7 @@ fn a_stop_that_the_kernel_would_discard_is_undone_each_time() {
 #[test]
 fn late_stops_are_undone_for_a_while_if_the_kernel_does_not() {
     let stopped = |terminal| {
-        let mut supervisor = Supervisor::default();
+        let mut supervisor = running_job();
         let stop = Stop { orphaned: true, ..stop(SIGTSTP, terminal) };
         supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW);
         supervisor
@@ -188,31 +193,34 @@ fn late_stops_are_undone_for_a_while_if_the_kernel_does_not() {
     let mut supervisor = stopped(Foreground::Job);
     let mut looks = vec![];
     while let Some(at) = supervisor.checks_children_at() {
-        assert_eq!(supervisor.on(JobInput::Look, NOW), [], "not yet");
-        assert_eq!(supervisor.on(JobInput::Look, at), [Effect::ContinueStopped(StoppedBy::Terminal)]);
+        assert_eq!(supervisor.on(JobInput::Look { latest: NOW }, NOW), [], "not yet");
+        assert_eq!(
+            supervisor.on(JobInput::Look { latest: NOW }, at),
+            [Effect::Job(ContinueStopped(StoppedBy::Terminal))]
+        );
         looks.push(at.since(NOW).as_millis());
     }
     assert_eq!(looks, [100, 300, 700, 1_500, 3_100, 6_300]);
-    assert_eq!(supervisor.on(JobInput::Look, LATE), []);
+    assert_eq!(supervisor.on(JobInput::Look { latest: NOW }, LATE), []);
 }
 
 /// A process that catches TTIN, as one that asks for a password, stops itself after the job has been continued.
 #[test]
 fn late_stops_for_the_terminal_are_undone_for_a_while_after_it_was_given() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW), GIVES);
     for _ in 0..6 {
         let at = supervisor.checks_children_at().unwrap();
-        let effects = supervisor.on(JobInput::Look, at);
-        assert_eq!(effects, [Effect::ContinueStopped(StoppedBy::NeedOfTerminal)]);
+        let effects = supervisor.on(JobInput::Look { latest: NOW }, at);
+        assert_eq!(effects, [Effect::Job(ContinueStopped(StoppedBy::NeedOfTerminal))]);
     }
     assert_eq!(supervisor.checks_children_at(), None);
     assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Job), NOW), suspends(SIGTTIN), "too late");
 
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW);
     let stopped = leader_stopped(SIGTTIN, Foreground::Job);
-    assert_eq!(supervisor.on(stopped, NOW), [Effect::SignalGroup(SIGCONT)]);
+    assert_eq!(supervisor.on(stopped, NOW), [Effect::Job(SignalGroup(SIGCONT))]);
     // Ctrl-Z is for the user to undo.
     assert_eq!(supervisor.on(JobInput::Tick, LATE), [], "a stop may be about to be told");
     supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
@@ -222,18 +230,18 @@ fn late_stops_for_the_terminal_are_undone_for_a_while_after_it_was_given() {
 #[test]
 fn signals_that_end_a_job_reach_its_stopped_processes_too() {
     for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
-        let effects = Supervisor::default().on(JobInput::Signalled(signal), NOW);
-        assert_eq!(effects, [Effect::SignalGroup(signal), ENDS]);
+        let effects = running_job().on(JobInput::Signalled(signal), NOW);
+        assert_eq!(effects, [Effect::Job(SignalGroup(signal)), ENDS]);
     }
     for signal in [SIGCONT, SIGTSTP, SIGUSR1] {
-        let effects = Supervisor::default().on(JobInput::Signalled(signal), NOW);
-        assert_eq!(effects, [Effect::SignalGroup(signal)]);
+        let effects = running_job().on(JobInput::Signalled(signal), NOW);
+        assert_eq!(effects, [Effect::Job(SignalGroup(signal))]);
     }
 }
 
 #[test]
 fn a_leader_that_was_stopped_alone_is_a_stopped_job_until_it_goes_on() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     supervisor.on(leader_stopped(SIGSTOP, Foreground::Other), NOW);
     assert!(supervisor.is_stopped());
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW), []);
@@ -244,30 +252,33 @@ fn a_leader_that_was_stopped_alone_is_a_stopped_job_until_it_goes_on() {
     supervisor.on(leader_stopped(SIGSTOP, Foreground::Zklock), NOW);
     supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW);
     assert!(supervisor.is_stopped());
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
     assert!(!supervisor.is_stopped());
 }
 
 #[test]
 fn a_suspended_job_is_continued_once() {
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Resume]);
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::SignalGroup(SIGCONT)]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(SignalGroup(SIGCONT))]);
 }
 
 #[test]
 fn a_job_that_no_process_could_continue_is_resumed_immediately() {
     for signal in [SIGTSTP, SIGTTIN, SIGTTOU] {
-        let mut supervisor = Supervisor::default();
+        let mut supervisor = running_job();
         for _ in 0..2 {
             supervisor.on(leader_stopped(signal, Foreground::Other), NOW);
             assert!(supervisor.is_stopped());
-            assert_eq!(supervisor.on(JobInput::NotStopped, NOW), [Effect::LeaveSession, Effect::Resume]);
+            assert_eq!(
+                supervisor.on(JobInput::NotStopped, NOW),
+                [Effect::Job(LeaveSession), Effect::Job(Resume)]
+            );
             assert!(!supervisor.is_stopped());
         }
     }
-    assert_eq!(Supervisor::default().on(JobInput::NotStopped, NOW), []);
+    assert_eq!(running_job().on(JobInput::NotStopped, NOW), []);
 }
 
 #[test]
@@ -275,7 +286,7 @@ fn a_stop_that_has_begun_may_only_become_shorter() {
     let at = |seconds| NOW + Duration::from_secs(seconds);
     let must_stop =
         |grace, kill_at| JobInput::MustStop { grace: Duration::from_secs(grace), kill_at: at(kill_at) };
-    let mut supervisor = Supervisor::default();
+    let mut supervisor = running_job();
     supervisor.on(must_stop(9, 20), NOW);
     assert_eq!(supervisor.kills_at(), Some(at(9)));
     assert_eq!(supervisor.on(must_stop(9, 5), NOW), []);
@@ -304,7 +315,7 @@ fn input() -> impl Strategy<Value = JobInput> {
             .prop_map(|by| JobInput::Leader(LeaderChange::Died { by })),
         Just(JobInput::NoneLeft),
         Just(JobInput::Tick),
-        Just(JobInput::Look),
+        Just(JobInput::Look { latest: NOW }),
         (0u64..3_000, 0u64..9_000).prop_map(|(grace, kill_at)| JobInput::MustStop {
             grace: Duration::from_millis(grace),
             kill_at: BootTime::from_nanos(kill_at * 1_000_000),
@@ -315,7 +326,7 @@ fn input() -> impl Strategy<Value = JobInput> {
 proptest! {
     #[test]
     fn the_order_is_kept_for_any_events(events in prop::collection::vec((input(), 0u64..500), 0..60)) {
-        let mut supervisor = Supervisor::default();
+        let mut supervisor = running_job();
         let (mut now, mut died, mut none_left, mut reaped) = (NOW, false, false, 0);
         let (mut forced, mut stopped) = (false, false);
         let end = [JobInput::Tick, JobInput::Leader(LeaderChange::Died { by: None }), JobInput::NoneLeft].map(|input| (input, 10_000));
@@ -332,12 +343,12 @@ proptest! {
             for effect in supervisor.on(input, now) {
                 prop_assert_eq!(reaped, 0, "no effect may follow the reap: {:?}", effect);
                 match effect {
-                    Effect::Reap => {
+                    Effect::Job(Reap) => {
                         prop_assert!(died, "the leader is reaped only once it is dead");
                         prop_assert!(none_left || !forced, "a forced stop leaves no process");
                         reaped += 1;
                     }
-                    Effect::SignalAll(_) => prop_assert!(forced),
+                    Effect::Job(SignalAll(_) | Kill { .. }) => prop_assert!(forced),
                     _ => prop_assert!(!forced, "a job that is being stopped is never resumed: {:?}", effect),
                 }
             }

@@ -411,6 +411,7 @@ fn done(effect: &Effect) -> String {
     match effect {
         Effect::Ask(asker, request) => format!("{} asks: {}", who_asks(*asker), asked(request)),
         Effect::Say(path, message) => format!("{:?} {path}: {message}", message.report().level),
+        Effect::Job(effect) => format!("{effect:?}"),
         other => format!("{other:?}"),
     }
 }

@@ -3,6 +3,7 @@
 use super::script::{Script, plan};
 use crate::exit::Exit;
 use crate::protocol::{RequestError, SessionChange};
+use crate::run::JobEffect::{GiveTerminal, Kill, Reap, Resume, SignalAll, SignalGroup};
 use crate::run::{Effect, End, Input};
 use crate::signal::{
     SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH, name,
@@ -20,14 +21,10 @@ fn reaction(script: &mut Script, signal: i32) -> &'static str {
     let words = effects.iter().find_map(|effect| match effect {
         Effect::Release(_) => Some("leaves the queue"),
         Effect::Finish(End::Leave(exit, _)) if *exit == Exit::Signal(signal) => Some("ends at once"),
-        Effect::SignalGroup(sent) if *sent == signal => Some("forwarded"),
-        Effect::Kill { .. } => Some("KILL to the job immediately"),
+        Effect::Job(SignalGroup(sent)) if *sent == signal => Some("forwarded"),
+        Effect::Job(Kill { .. }) => Some("KILL to the job immediately"),
         Effect::StopWaiting => Some("stops the monitor"),
-        Effect::SignalGroup(_)
-        | Effect::SignalAll(_)
-        | Effect::GiveTerminal
-        | Effect::Resume
-        | Effect::Reap
+        Effect::Job(SignalGroup(_) | SignalAll(_) | GiveTerminal | Resume | Reap)
         | Effect::Finish(_)
         | Effect::StopWithCommand(_) => Some("does something else"),
         _ => None,

@@ -6,7 +6,7 @@ use zklock_core::pair::{Deadline, Report, Stage};
 use zklock_core::planted::{Mistake, planted};
 use zklock_core::queue::contender::{AttemptIds, ContentionError};
 use zklock_core::queue::record::{Process, Record};
-use zklock_core::run::{Effect, End, Input, Introduction, Step};
+use zklock_core::run::{Effect, End, Input, Introduction, JobEffect, Step};
 use zklock_core::signal::{SIGCONT, SIGTSTP};
 use zklock_core::time::BootTime;
 
@@ -91,14 +91,6 @@ impl World {
 
     #[allow(clippy::too_many_lines, reason = "one arm for each effect")]
     pub(super) fn carry_out(&mut self, index: usize, effect: Effect) {
-        if let Effect::SignalGroup(_)
-        | Effect::SignalAll(_)
-        | Effect::GiveTerminal
-        | Effect::Resume
-        | Effect::Reap = effect
-        {
-            self.trace.print(self.now, || format!("zklock {index}: {effect:?}"));
-        }
         match effect {
             Effect::Connect { key, deadline } => {
                 (self.zklocks[index].own, self.zklocks[index].missing) = (vec![], false);
@@ -138,23 +130,10 @@ impl World {
             Effect::StartCommand { variables, latest, deadline } => {
                 self.start_command(index, variables, latest, deadline);
             }
-            Effect::SignalGroup(signal) => self.signal_command(index, signal, false),
-            Effect::SignalAll(signal) => {
-                self.zklocks[index].worker.kill_began = true;
-                self.signal_command(index, signal, true);
-            }
-            Effect::Resume | Effect::ContinueStopped(_) => self.signal_command(index, SIGCONT, false),
-            Effect::Reap => self.reap_command(index),
-            Effect::LookAtChildren { all } => self.look_at_children(index, all),
-            Effect::Kill { latest } => self.kill_round(index, latest),
+            Effect::Job(effect) => self.carry_out_on_job(index, effect),
             Effect::LookUp(nodes) => self.look_up(index, nodes),
             // These effects show nothing on a simulated host.
-            Effect::LeaveSession
-            | Effect::GiveTerminal
-            | Effect::TakeTerminal
-            | Effect::Line(_)
-            | Effect::FlushBeforeStop(_)
-            | Effect::Detach => {}
+            Effect::Line(_) | Effect::FlushBeforeStop(_) | Effect::Detach => {}
             Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
             Effect::StopWaiting => self.tell_to_stop(index, SIGTSTP),
             Effect::SetDeadline(deadline) => self.set_deadline(index, deadline),
@@ -195,6 +174,30 @@ impl World {
                 self.answer_worker(index, Input::OutputFlushed);
             }
             Effect::Finish(end) => self.finish(index, end),
+        }
+    }
+
+    fn carry_out_on_job(&mut self, index: usize, effect: JobEffect) {
+        use JobEffect::{
+            ContinueStopped, GiveTerminal, Kill, LeaveSession, LookAtChildren, Reap, Resume, SignalAll,
+            SignalGroup, TakeTerminal,
+        };
+
+        if matches!(effect, SignalGroup(_) | SignalAll(_) | GiveTerminal | Resume | Reap) {
+            self.trace.print(self.now, || format!("zklock {index}: {effect:?}"));
+        }
+        match effect {
+            SignalGroup(signal) => self.signal_command(index, signal, false),
+            SignalAll(signal) => {
+                self.zklocks[index].worker.kill_began = true;
+                self.signal_command(index, signal, true);
+            }
+            Resume | ContinueStopped(_) => self.signal_command(index, SIGCONT, false),
+            Reap => self.reap_command(index),
+            LookAtChildren { all } => self.look_at_children(index, all),
+            Kill { latest } => self.kill_round(index, latest),
+            // These show nothing on a simulated host.
+            LeaveSession | GiveTerminal | TakeTerminal => {}
         }
     }
 
