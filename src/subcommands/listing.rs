@@ -27,6 +27,7 @@ pub(super) struct Lock {
     /// In the order of the queue; `None` if the path can't be listed.
     pub(super) contenders: Option<Vec<ListedContender>>,
     /// Users of the path with another recipe. zklock refuses to share a path with them.
+    #[serde(rename = "neighbours")] // the name that docs/status-json.md promises
     pub(super) other_recipes: Vec<RecipeNode>,
     pub(super) last_success: Option<Success>,
 }
