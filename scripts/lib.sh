@@ -24,6 +24,7 @@ can_install() { have apt-get && { [[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null;
 
 # Installs packages. If this user may not, prints the command that would, and returns 1 instead of exiting.
 install_packages() {
+    (($# > 0)) || return 0
     have apt-get || { say "missing: $*; they can't be installed without apt-get"; return 1; }
     local as_root=(env)
     if [[ $EUID -ne 0 ]]; then
@@ -75,15 +76,15 @@ missing_for_zookeeper() {
     [[ -n ${ZOOKEEPER_HOME:-} || -e $debian_zookeeper ]] || echo libzookeeper-java
 }
 
+# need_java_and_zookeeper [PACKAGE...]: installs these too
 need_java_and_zookeeper() {
     local missing
     mapfile -t missing < <(missing_for_zookeeper)
     [[ -z ${ZOOKEEPER_HOME:-} ]] || compgen -G "$ZOOKEEPER_HOME/lib/*.jar" >/dev/null ||
         fail "ZOOKEEPER_HOME is $ZOOKEEPER_HOME, which has no lib/*.jar" \
             "set it to an unpacked ZooKeeper release, or unset it to use the system's package"
-    [[ ${#missing[@]} -ne 0 ]] || return 0
-    install_packages "${missing[@]}" ||
-        fail "ZooKeeper or Java is not installed" \
+    install_packages "$@" "${missing[@]}" ||
+        fail "ZooKeeper, Java or a C compiler is not installed" \
             "install the packages above, or install a Java runtime, unpack a ZooKeeper release" \
             "and set ZOOKEEPER_HOME to its directory"
 }
@@ -193,8 +194,8 @@ zklock_of() {
 
 # --- Rust ---------------------------------------------------------------------------------------------
 
-# need_rust [COMPONENT...], as rustup names them: rustfmt, clippy
-need_rust() {
+# need_cargo [COMPONENT...], as rustup names them: rustfmt, clippy
+need_cargo() {
     local wanted found component
     wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/Cargo.toml")
     # rustup's directory isn't in the PATH of a cron job or of the shell that has just installed it.
@@ -208,6 +209,23 @@ need_rust() {
         cargo "${component#rust}" --version >/dev/null 2>&1 ||
             fail "the toolchain has no $component" "run: rustup component add $component"
     done
-    # Rust links with the C compiler.
-    have cc || install_packages gcc libc6-dev || fail "there is no C compiler, which Rust needs for linking"
+}
+
+# Rust links with the C compiler.
+missing_for_rust() { have cc || printf '%s\n' gcc libc6-dev; }
+
+# Rust, and what it links with
+need_rust() {
+    local missing
+    need_cargo
+    mapfile -t missing < <(missing_for_rust)
+    install_packages "${missing[@]}" || fail "there is no C compiler, which Rust needs for linking"
+}
+
+# The packages of both are named together, so that a user without root has to ask for them only once.
+need_rust_and_zookeeper() {
+    local missing
+    need_cargo
+    mapfile -t missing < <(missing_for_rust)
+    need_java_and_zookeeper "${missing[@]}"
 }

@@ -4,6 +4,7 @@
 # nothing that is built, only cargo's downloads and the programs in .tools.
 make_reproducible() {
     local clones result=target/package/SHA256SUMS
+    need_commands git:git
     git diff --quiet HEAD || say "note: only what is committed is built and compared"
     need_cargo_tool cargo-deb "$cargo_deb_version"
     need_cargo_tool cargo-generate-rpm "$cargo_generate_rpm_version"
