@@ -33,13 +33,16 @@ fn under_lock(mut plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Res
     plan.has_credentials = !settings.security.credentials.is_empty();
     // The usual hook would wait for a stderr that isn't read, in either process.
     panic::set_hook(Box::new(|panic| log::error!("a bug in zklock: {panic}")));
-    match link::split().context("can't start a second process to watch over the command")? {
+    let start = "can't start a second process to watch over the command";
+    link::require_proc().context(start)?;
+    let unrelated = monitor::unrelated_children()?;
+    match link::split().context(start)? {
         Side::Worker(worker) => worker::work(worker, plan, job, &settings),
         Side::Monitor(monitor) => {
             output::mute();
             let inherited = monitor.inherited;
             // The worker ends the command and releases when the monitor is gone, whatever the reason.
-            let watch = || monitor::watch(monitor, job.invocation.first_lock(), &settings);
+            let watch = || monitor::watch(monitor, unrelated, job.invocation.first_lock(), &settings);
             let outcome = panic::catch_unwind(AssertUnwindSafe(watch))
                 .unwrap_or_else(|_| Err(anyhow!("the monitor process failed; this is a bug in zklock")));
             output::queue_output();

@@ -81,14 +81,19 @@ pub struct WorkerSide {
     pub inherited: InheritedState,
 }
 
+/// Checks that `/proc` shows this process: the pids there must be those used for sending signals.
+pub fn require_proc() -> io::Result<()> {
+    let shown = fs::read_link("/proc/self").ok().and_then(|link| link.to_str()?.parse().ok());
+    if shown == Some(process::id()) {
+        return Ok(());
+    }
+    Err(io::Error::other(
+        "/proc isn't mounted, or is that of another PID namespace; mount it, as unshare --mount-proc does",
+    ))
+}
+
 /// Forks into two processes. Nothing may have been started before, not even a thread.
 pub fn split() -> io::Result<Side> {
-    // The pids in `/proc` must be those used for sending signals.
-    if fs::read_link("/proc/self").ok().and_then(|link| link.to_str()?.parse().ok()) != Some(process::id()) {
-        return Err(io::Error::other(
-            "/proc isn't mounted, or is that of another PID namespace; mount it, as unshare --mount-proc does",
-        ));
-    }
     let page = Page::map()?;
     let (monitors, workers) =
         socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;

@@ -41,24 +41,35 @@ const CHILDREN_INTERVAL: Duration = Duration::from_secs(1);
 /// delay very short commands, and memory that was just used isn't swapped out yet.
 const LOCK_MEMORY_AFTER: Duration = Duration::from_millis(250);
 
+/// The unrelated children, which zklock has inherited from the program that became zklock by exec. To be listed before
+/// the fork: a worker that is killed soon leaves its command to the monitor before that has looked once.
+///
+/// # Errors
+/// If they can't be listed: then nothing is known, and a sweep could end them.
+pub fn unrelated_children() -> Result<Vec<Pid>> {
+    Children::of_this_process().list().context("can't list the children of this process in /proc")
+}
+
 /// Watches over the worker until it has ended. `path` and `settings` are for messages and the cleanup if the worker is
 /// killed.
 ///
 /// # Errors
 /// If the monitor can't be set up. The worker is killed then.
-pub fn watch(monitor: MonitorSide, path: &LockPath, settings: &Settings) -> Result<Outcome> {
-    let (worker, page) = (monitor.worker, monitor.page);
-    match MonitorLoop::begin(monitor, settings) {
+pub fn watch(
+    monitor: MonitorSide,
+    unrelated: Vec<Pid>,
+    path: &LockPath,
+    settings: &Settings,
+) -> Result<Outcome> {
+    let (worker, page, spared) = (monitor.worker, monitor.page, unrelated.clone());
+    match MonitorLoop::begin(monitor, unrelated, settings) {
         Ok(monitor) => Ok(monitor.run(path, settings)),
         // The worker must not run without a monitor, nor a command that it has started already.
         Err(error) => {
-            let children = Children::of_this_process();
-            let mut unrelated = children.list().unwrap_or_default();
-            unrelated.retain(|&child| child != worker);
             let _ = kill(worker, Signal::SIGKILL);
             let _ = sys::reap(worker);
             if page.stage() == Stage::Running {
-                end_all(&children, &unrelated);
+                end_all(&Children::of_this_process(), &spared);
             }
             Err(error.context("can't watch over the worker process"))
         }
@@ -73,7 +84,8 @@ struct MonitorLoop {
     /// `None` if `/proc` hides the worker: its memory may be hidden, and its files then belong to another user
     /// (`hidepid`).
     worker: Option<Observed>,
-    /// Unrelated children, inherited by zklock from the program that became zklock by exec. They are left alone.
+    /// Unrelated children, at first those that zklock has inherited from the program that became zklock by exec, later
+    /// also their orphans. They are left alone.
     unrelated: Vec<Pid>,
     /// A check has shown that there are none, and so there never will be any: while the worker is alive, its
     /// descendants become its own children. Only PID 1 also inherits the orphans of other processes.
@@ -93,7 +105,7 @@ enum MemoryLock {
 }
 
 impl MonitorLoop {
-    fn begin(side: MonitorSide, settings: &Settings) -> Result<Self> {
+    fn begin(side: MonitorSide, unrelated: Vec<Pid>, settings: &Settings) -> Result<Self> {
         let signals = CaughtSignals::listen(&side.inherited.mask)?;
         let alarm = Alarm::new().context("can't make a timer")?;
         let worker = Observed::new(side.worker).ok();
@@ -103,16 +115,15 @@ impl MonitorLoop {
             alarm,
             children: Children::of_this_process(),
             worker,
-            unrelated: vec![],
+            unrelated,
             has_only_the_worker: false,
             memory: MemoryLock::Off,
         };
-        // Later a failure leaves what is known. Now nothing is known, and a sweep could end unrelated children.
-        let unknown = "can't list the children of this process in /proc";
-        this.check_children().context(unknown)?;
-        let all = this.children.list().context(unknown)?;
+        let _ = this.check_children();
         // The code for ending processes runs once without anything to end, so that it is in memory from then on.
-        Sweep::default().round(&this.children, None, &all, clock::now());
+        if let Some(all) = this.children.list() {
+            Sweep::default().round(&this.children, None, &all, clock::now());
+        }
         Ok(this)
     }
 

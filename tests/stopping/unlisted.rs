@@ -1,7 +1,8 @@
 //! A kernel that doesn't list the children of a process (built without `CONFIG_PROC_CHILDREN`).
 
 use crate::support::{
-    Case, DEADLINE, children_of, is_alive, processes_of, wait_for, wait_until, without_lists, worker_of,
+    Case, DEADLINE, Running, children_of, is_alive, processes_of, wait_for, wait_until, without_lists,
+    worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -49,33 +50,49 @@ fn a_forced_stop_reaches_every_descendant() {
     }
 }
 
-/// A list that can't be read isn't an empty one. While nothing is known, no command is started.
+/// Starts zklock as a process that has a child already. Returns that child, too.
+fn start_with_child(case: &Case, variable: &str, value: &str) -> (Running, Pid) {
+    let file = case.dir().join("child");
+    let prelude = format!("sleep 301 </dev/null >/dev/null 2>&1 & echo $! >'{}'", file.display());
+    let zklock = case.lock(&[], ["sh", "-c", "echo ready; exec sleep 61"]).prelude(&prelude);
+    let running = zklock.env("LD_PRELOAD", without_lists(case.dir())).env(variable, value).spawn();
+    let child = wait_for("the child", DEADLINE, || {
+        fs::read_to_string(&file).ok().and_then(|text| text.trim_end().parse().ok())
+    });
+    (running, Pid::from_raw(child))
+}
+
+/// Kills the worker, which has the command's processes below it, and checks that the other child of zklock survives.
+fn assert_survives_the_worker(child: Pid, running: Running) {
+    let children = children_of(running.pid()).into_iter().map(|(pid, _)| pid);
+    for worker in children.filter(|&pid| pid != child) {
+        kill(worker, Signal::SIGKILL).expect("a worker");
+    }
+    running.wait(DEADLINE).assert_code(123);
+    assert!(is_alive(child));
+    kill(child, Signal::SIGKILL).expect("the child");
+}
+
+/// A list that can't be read isn't an empty one. While nothing is known, nothing is started.
 #[test]
 fn unrelated_children_survive_although_a_scan_has_failed() {
-    for scan in 1..=4 {
+    let case = Case::new("unlisted-first");
+    let (running, child) = start_with_child(&case, "FAILING_SCAN", "1");
+    running.wait(DEADLINE).assert_code(125).assert_stderr("can't list the children of this process");
+    assert!(is_alive(child));
+    kill(child, Signal::SIGKILL).expect("the child");
+    for scan in ["2", "3", "4", "5"] {
         let case = Case::new("unlisted-once");
-        let library = without_lists(case.dir());
-        let file = case.dir().join("helper");
-        let prelude = format!("sleep 301 </dev/null >/dev/null 2>&1 & echo $! >'{}'", file.display());
-        let zklock = case.lock(&[], ["sh", "-c", "echo ready; exec sleep 61"]).prelude(&prelude);
-        let zklock = zklock.env("LD_PRELOAD", library);
-        let running = zklock.env("FAILING_SCAN", scan.to_string()).spawn();
-        let starts = wait_for("a command or an end", DEADLINE, || {
-            let starts = running.stdout().count("ready") > 0;
-            (starts || !running.is_running()).then_some(starts)
-        });
-        let helper = fs::read_to_string(file).expect("a file").trim().parse().expect("a number");
-        let helper = Pid::from_raw(helper);
-        if starts {
-            let children = children_of(running.pid()).into_iter().map(|(pid, _)| pid);
-            for worker in children.filter(|&pid| pid != helper) {
-                kill(worker, Signal::SIGKILL).expect("a worker");
-            }
-            running.wait(DEADLINE).assert_code(123);
-        } else {
-            running.wait(DEADLINE).assert_code(125).assert_stderr("can't list the children of this process");
-        }
-        assert!(is_alive(helper), "after scan {scan} failed");
-        kill(helper, Signal::SIGKILL).expect("a helper");
+        let (running, child) = start_with_child(&case, "FAILING_SCAN", scan);
+        running.wait_for_stdout("ready", DEADLINE);
+        assert_survives_the_worker(child, running);
     }
+}
+
+#[test]
+fn unrelated_children_survive_a_worker_that_is_killed_before_the_monitor_has_looked() {
+    let case = Case::new("unlisted-late");
+    let (running, child) = start_with_child(&case, "LATE_SCAN", "1");
+    running.wait_for_stdout("ready", DEADLINE);
+    assert_survives_the_worker(child, running);
 }
