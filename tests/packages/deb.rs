@@ -5,7 +5,7 @@ use crate::support::skip;
 use std::process::Command;
 
 /// A package with the program, and with a page whose directory has a blank in its name.
-const PACKAGE: &str = r#"
+const PACKAGE: &str = r"
     umask 022
     mkdir --parents tree/DEBIAN tree/usr/bin 'tree/usr/share/doc/a page'
     printf '%s\n' 'Package: zklock' 'Version: 1' 'Architecture: all' \
@@ -13,7 +13,7 @@ const PACKAGE: &str = r#"
     install -m 755 /bin/true tree/usr/bin/zklock
     echo text >'tree/usr/share/doc/a page/usage.md'
     dpkg-deb --root-owner-group -Znone --build tree small.deb >/dev/null
-"#;
+";
 
 #[test]
 fn the_debian_package_has_the_md5_sum_of_each_file_and_nothing_else_changes() {
