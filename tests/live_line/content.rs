@@ -99,15 +99,21 @@ fn the_live_line_is_erased_when_a_waiter_gives_up() {
 
 /// Label and path are longer than the terminal is wide.
 #[test]
-fn the_live_line_keeps_the_holders_pid_and_the_time_left_on_a_narrow_terminal() {
+fn the_live_line_keeps_the_holders_host_and_pid_on_a_narrow_terminal() {
     let case = Case::new("a-lock-path-that-is-longer-than-these-terminals-are-wide");
     let holder = holder(&case, "a label that is longer than the terminal is wide");
-    for (columns, options) in [(60, &[][..]), (60, &["-w", "3000"]), (40, &["-w", "3000"]), (30, &[])] {
+    let owner = format!("{}:{}", host(), holder.pid());
+    let position = format!("position 2, held by {owner}");
+    for (columns, options, shown) in [
+        (owner.len() + 50, &["-w", "3000"][..], " s left; held by "),
+        (owner.len() + 50, &[], "position 2, waiting "),
+        (position.len(), &["-w", "3000"], &position),
+        (owner.len(), &[], &owner),
+    ] {
         let zklock = case.lock(options, ["echo", "work"]).prelude(&format!("stty cols {columns}"));
         let mut waiter = zklock.env("TERM", "xterm").in_terminal();
-        waiter.expect("position 2, ", DEADLINE);
-        let seen = waiter.expect(&format!(":{}", holder.pid()), DEADLINE);
-        assert_eq!(seen.contains(" min left"), !options.is_empty(), "{columns}: {seen:?}");
+        waiter.expect(shown, DEADLINE);
+        wait_until("the holder", DEADLINE, || waiter.text().contains(&owner));
         let fits = |line: &String| line.chars().count() <= columns;
         // For a moment the line is erased, before it is drawn again.
         wait_until("one line", DEADLINE, || {
@@ -117,7 +123,7 @@ fn the_live_line_keeps_the_holders_pid_and_the_time_left_on_a_narrow_terminal() 
         });
         waiter.send(b"\x03");
         waiter.wait(DEADLINE);
-        let is_erased = || !visible(&waiter.text()).iter().any(|line| line.contains("position"));
+        let is_erased = || !visible(&waiter.text()).iter().any(|line| line.contains(&owner));
         wait_until("the end of the output", DEADLINE, is_erased);
     }
     end(holder);
