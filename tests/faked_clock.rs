@@ -30,6 +30,19 @@ fn zklock_takes_no_lock_on_a_faked_clock_and_says_what_to_write() {
     zklock.arg("check").run().assert_code(125).assert_stderr("the time is faked");
 }
 
+/// libfaketime may begin when the command runs. The command ends, and the reason is told.
+#[test]
+fn a_clock_that_is_faked_later_is_named() {
+    let case = Case::new("faketime-later");
+    for time in ["-3d", "+3d", "2020-01-01 00:00:00"] {
+        let Some(zklock) = under_faketime(&case, time, "FAKETIME_START_AFTER_SECONDS=2") else { return };
+        let output = zklock.args(["--session-timeout", "6", case.path(), "--", "sleep", "300"]).run();
+        assert!(matches!(output.code, Some(123 | 125)), "{output}");
+        output.assert_stderr("faketime");
+        case.wait_for_contenders(0);
+    }
+}
+
 #[test]
 fn the_command_may_have_a_faked_clock() {
     let case = Case::new("faketime-command");

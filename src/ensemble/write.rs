@@ -70,9 +70,66 @@ async fn check_readable(client: &Client, path: &str) -> Result<(), RequestError>
 /// Creates `path` and its ancestors as containers, which the server removes once they are empty, or as persistent nodes
 /// if the server doesn't support containers.
 pub(super) async fn make_parents(client: &Client, acl: &[Acl], path: &str) -> Result<(), RequestError> {
+    if may_hide(acl) {
+        return match make_admitting(client, acl, path, CreateMode::Container).await {
+            Err(RequestError::Unsupported) => make_admitting(client, acl, path, CreateMode::Persistent).await,
+            result => result,
+        };
+    }
     match make(client, acl, path, CreateMode::Container).await {
         Err(RequestError::Unsupported) => create_persistent(client, acl, path).await,
         result => result,
+    }
+}
+
+/// The same, except that a node from which its ACL excludes zklock is deleted again. Later, zklock may not be able to delete
+/// it.
+async fn make_admitting(
+    client: &Client,
+    acl: &[Acl],
+    path: &str,
+    mode: CreateMode,
+) -> Result<(), RequestError> {
+    let options = mode.with_acls(Acls::new(acl));
+    let mut missing = vec![path];
+    while let Some(&node) = missing.last() {
+        match retry_throttled(|| client.create(node, &[], &options)).await {
+            Ok(_) => {
+                if !admits(client, node).await? {
+                    // Another client may have created a child meanwhile.
+                    let _ = retry_throttled(|| client.delete(node, None)).await;
+                    return Err(RequestError::Excluded);
+                }
+                missing.pop();
+            }
+            Err(Error::NodeExists) => drop(missing.pop()),
+            Err(Error::NoNode) => match node.rsplit_once('/') {
+                Some((parent, _)) if !parent.is_empty() => missing.push(parent),
+                _ => return Err(RequestError::NoNode),
+            },
+            Err(Error::NoAuth) => return Err(RequestError::NoCreate(lowest_existing(client, path).await?)),
+            Err(error) => return Err(request_error(error)),
+        }
+    }
+    Ok(())
+}
+
+/// Whether the ACL of a node lets zklock read it and create children. Nothing is created: the last operation of the
+/// transaction fails in any case, and no node has this version.
+async fn admits(client: &Client, node: &str) -> Result<bool, RequestError> {
+    if let Err(failure) = check_readable(client, node).await {
+        return if failure == RequestError::Hidden { Ok(false) } else { Err(failure) };
+    }
+    let mut multi = client.new_multi_writer();
+    let options = CreateMode::Ephemeral.with_acls(Acls::anyone_all());
+    multi.add_create(&format!("{node}/child"), &[], &options).map_err(request_error)?;
+    multi.add_check_version(node, i32::MAX).map_err(request_error)?;
+    match multi.commit().await {
+        Err(MultiWriteError::OperationFailed { index: 0, source: Error::NoAuth }) => Ok(false),
+        Err(MultiWriteError::RequestFailed { source: Error::ConnectionLoss | Error::Custom(_) }) => {
+            Err(RequestError::ConnectionLost)
+        }
+        _ => Ok(true),
     }
 }
 

@@ -144,10 +144,28 @@ fn an_acl_that_excludes_zklock_is_detected_and_leaves_no_node() {
         "the list of --acl must give it READ",
     );
     assert_eq!(case.contenders(), Vec::<String>::new());
-    let made = format!("{}/made", case.path());
-    let reason = format!("needs CREATE on {made};");
-    is_refused(zklock_as(&case, ALICE, &options).args([&made, "echo", "ran"]), &reason);
-    case.observer().delete(&made);
+    // Nothing is left of parents that zklock creates either, whichever permission it lacks.
+    for (list, parent) in [
+        (list.clone(), format!("{}/made", case.path())),
+        (format!("{list},world:anyone:c"), format!("{}/unreadable", case.path())),
+        (format!("{list},world:anyone:r"), format!("{}/closed", case.path())),
+    ] {
+        for path in [parent.clone(), format!("{parent}/deeper/lock")] {
+            let zklock = || zklock_as(&case, ALICE, &["--acl", &list]);
+            let reason =
+                "excludes zklock from the nodes that it creates: give an id of its own READ and CREATE";
+            is_refused(zklock().args([&path, "echo", "ran"]), reason);
+            assert!(!case.observer().exists(&parent), "{list}");
+            zklock().args(["check", &path]).run().assert_code(125).assert_stdout("--acl");
+            assert!(!case.observer().exists(&parent), "{list}");
+        }
+        // The remedy.
+        let admitted = format!("{list},world:anyone:cr");
+        zklock_as(&case, ALICE, &["--acl", &admitted]).args([&parent, "true"]).run().assert_code(0);
+    }
+    for name in ["made", "unreadable", "closed"] {
+        case.observer().delete_if_there(&format!("{}/{name}", case.path()));
+    }
 }
 
 #[test]

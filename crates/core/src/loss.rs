@@ -93,7 +93,13 @@ impl Loss {
     }
 }
 
+/// No host sleeps for longer.
+const LONGEST_PAUSE: Duration = Duration::from_hours(24 * 365);
+
 fn hung(span: Duration) -> String {
+    if span > LONGEST_PAUSE {
+        return "zklock's clocks jumped, as under faketime, which must not be in zklock's process".to_owned();
+    }
     format!("zklock hung for {} (stopped, or starved of processor time)", text::time(span))
 }
 
