@@ -67,7 +67,7 @@ pub enum Effect {
     Line(Option<Line>),
     /// Wait until all messages are written, at most this long. Answered immediately by [`Input::OutputFlushed`].
     FlushOutput(Duration),
-    /// The same, before another process writes.
+    /// Wait likewise before zklock stops, because its caller may write then. This is not answered.
     FlushBeforeStop(Duration),
     /// The monitor is dead: the caller sees zklock as ended.
     Detach,

@@ -36,7 +36,7 @@ pub(super) enum Stop {
 /// The reaction to being continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GoOn {
-    /// Nothing, at least for now.
+    /// Stay where it is.
     Stay,
     /// Enter the queue again.
     QueueAnew,

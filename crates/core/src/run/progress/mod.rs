@@ -66,7 +66,7 @@ pub(super) struct Progress {
     reported: Option<Vec<String>>,
 }
 
-/// The time between two redraws or messages; `None`: neither.
+/// The time between two redraws of the line, or between two messages; `None` if there are neither.
 fn interval(plan: &Plan) -> Option<Duration> {
     if plan.shows_line { Some(REDRAW) } else { plan.progress }
 }
