@@ -1,6 +1,7 @@
 //! The queue of one lock: names, order, contenders, other recipes. Everything here is pure.
 
 pub mod contender;
+pub mod event;
 pub mod lock_set;
 pub mod name;
 pub mod once;

@@ -9,8 +9,8 @@ use crate::exit::Exit;
 use crate::message::Message;
 use crate::path::NodePath;
 use crate::protocol::{Asker, Reply, Request, RequestError};
+use crate::queue::event::Event;
 use crate::queue::once::{LastSuccess, record_path};
-use crate::run::claim::ClaimEvent;
 use crate::server_wait::Awaited;
 use crate::time::BootTime;
 
@@ -78,36 +78,37 @@ impl Recording {
         events.into_iter().find_map(|event| self.on_event(event, ctx))
     }
 
-    fn on_event(&mut self, event: ClaimEvent, ctx: &mut Context<'_>) -> Option<Next> {
+    fn on_event(&mut self, event: Event, ctx: &mut Context<'_>) -> Option<Next> {
         match event {
-            ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Ok(()))) => Some(self.end(None, ctx)),
-            ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Err(RequestError::ConnectionLost))) => {
+            Event::Aside(Asker::Once, Reply::SuccessRecorded(Ok(()))) => Some(self.end(None, ctx)),
+            Event::Aside(Asker::Once, Reply::SuccessRecorded(Err(RequestError::ConnectionLost))) => {
                 self.uncertain = true;
                 self.ask(ctx);
                 None
             }
             // The node may have been deleted by the attempt whose answer was lost.
-            ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Err(RequestError::NoNode)))
+            Event::Aside(Asker::Once, Reply::SuccessRecorded(Err(RequestError::NoNode)))
                 if self.uncertain =>
             {
                 self.read_record(ctx);
                 None
             }
-            ClaimEvent::Aside(Asker::Once, Reply::Read(_, Err(RequestError::ConnectionLost))) => {
+            Event::Aside(Asker::Once, Reply::Read(_, Err(RequestError::ConnectionLost))) => {
                 self.read_record(ctx);
                 None
             }
-            ClaimEvent::Aside(Asker::Once, Reply::Read(_, Ok(read)))
+            Event::Aside(Asker::Once, Reply::Read(_, Ok(read)))
                 if LastSuccess::from_bytes(read.data()).as_ref() == Some(&self.success) =>
             {
                 Some(self.end(None, ctx))
             }
-            ClaimEvent::Aside(
+            Event::Aside(
                 Asker::Once,
                 Reply::SuccessRecorded(Err(RequestError::NoNode)) | Reply::Read(..),
             ) => Some(self.end(Some("its node was already gone".to_owned()), ctx)),
-            ClaimEvent::Aside(Asker::Once, Reply::SuccessRecorded(Err(failure)))
-            | ClaimEvent::Lost(failure) => Some(self.end(Some(failure.to_string()), ctx)),
+            Event::Aside(Asker::Once, Reply::SuccessRecorded(Err(failure))) | Event::Lost(failure) => {
+                Some(self.end(Some(failure.to_string()), ctx))
+            }
             _ => None,
         }
     }

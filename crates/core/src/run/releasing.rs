@@ -8,7 +8,8 @@ use crate::exit::Exit;
 use crate::message::Message;
 use crate::path::LockPath;
 use crate::planted::{Mistake, planted};
-use crate::run::claim::{Claim, ClaimEvent};
+use crate::queue::event::Event;
+use crate::run::claim::Claim;
 use crate::server_wait::Awaited;
 use crate::signal::ends_waiting;
 use crate::time::BootTime;
@@ -107,7 +108,7 @@ impl Releasing {
         if self.step == ReleaseStep::Cleaning {
             return None;
         }
-        if events.iter().any(|event| matches!(event, ClaimEvent::Closed)) {
+        if events.iter().any(|event| matches!(event, Event::Closed)) {
             let said = match self.kind {
                 ReleaseKind::Locks => Message::Released,
                 ReleaseKind::PlaceInQueue => Message::LeftTheQueue,

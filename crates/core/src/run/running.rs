@@ -13,8 +13,9 @@ use crate::message::{Fate, Message};
 use crate::pair::Deadline;
 use crate::path::LockPath;
 use crate::planted::{Mistake, planted};
-use crate::queue::contender::{ContenderEvent, ContentionError};
-use crate::run::claim::{Claim, ClaimEvent, SessionState};
+use crate::queue::contender::ContentionError;
+use crate::queue::event::Event;
+use crate::run::claim::{Claim, SessionState};
 use crate::signal::{SIGTERM, SIGTTIN, SIGTTOU};
 use crate::time::BootTime;
 
@@ -121,29 +122,29 @@ impl Running {
         ctx.show(awaited.map(|(awaited, since)| Wait { awaited, since, until }), Shown::AsStep);
     }
 
-    fn on_events(&mut self, events: Vec<ClaimEvent>, ctx: &mut Context<'_>) {
+    fn on_events(&mut self, events: Vec<Event>, ctx: &mut Context<'_>) {
         for event in events {
             self.on_event(event, ctx);
         }
     }
 
-    fn on_event(&mut self, event: ClaimEvent, ctx: &mut Context<'_>) {
+    fn on_event(&mut self, event: Event, ctx: &mut Context<'_>) {
         match event {
-            ClaimEvent::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still), ctx),
-            ClaimEvent::NodeGone => self.lose(Loss::NodeDeleted, ctx),
-            ClaimEvent::Lock(path, ContenderEvent::Failed(ContentionError::Deleted)) => {
+            Event::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still), ctx),
+            Event::NodeGone => self.lose(Loss::NodeDeleted, ctx),
+            Event::Failed(path, ContentionError::Deleted) => {
                 self.lose_at(Some(path), Loss::NodeDeleted, ctx);
             }
-            ClaimEvent::Lock(path, ContenderEvent::Revoked(by)) => {
+            Event::Revoked(path, by) => {
                 self.lose_at(Some(path), Loss::Revoked(by), ctx);
             }
-            ClaimEvent::Lock(path, ContenderEvent::Failed(error)) => {
+            Event::Failed(path, error) => {
                 self.lose_at(Some(path), Loss::Queue(error), ctx);
             }
-            ClaimEvent::Disconnected => ctx.say(Message::ConnectionLost),
-            ClaimEvent::Reconnected => ctx.say(Message::ConnectedAgain),
-            ClaimEvent::Confirmed => self.stood_still = None,
-            ClaimEvent::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
+            Event::Disconnected => ctx.say(Message::ConnectionLost),
+            Event::Reconnected => ctx.say(Message::ConnectedAgain),
+            Event::Confirmed => self.stood_still = None,
+            Event::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
             _ => {}
         }
     }

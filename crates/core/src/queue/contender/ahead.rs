@@ -1,11 +1,12 @@
 //! The nodes ahead: watching them, and what follows when they change.
 
 use super::error::ContentionError;
-use super::step::{ContenderEvent, Step};
+use super::step::Step;
 use super::{Contender, ContenderPhase};
 use crate::path::NodePath;
 use crate::planted::{Mistake, planted};
 use crate::protocol::{Node, ReadNode, Reply, Request, RequestError, ServerTime};
+use crate::queue::event::Event;
 use crate::queue::name::{Family, Mode};
 use crate::queue::record;
 
@@ -81,14 +82,14 @@ impl Contender {
             return Step::default();
         }
         let (data, since) = shown(nearest.take());
-        let news =
-            ContenderEvent::Waiting { predecessor, data, since, ahead: *ahead, holder: holder.clone() };
+        let event =
+            Event::Waiting { path: parent, predecessor, data, since, ahead: *ahead, holder: holder.clone() };
         // With several slots, a release can let in more than one waiter; and a Curator writer that steps down leaves a
         // reader with its number. Both need another listing.
         let simple = !matches!(self.config.mode, Mode::Slots(2..)) && self.config.family != Family::CuratorRw;
         let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
         self.phase = ContenderPhase::Waiting { watch, ahead: *ahead, holder, sole: *ahead == 1 && simple };
-        Step { requests: vec![], events: vec![news] }
+        Step { requests: vec![], events: vec![event] }
     }
 
     /// The answer about a watched node that another client wrote to. The same request has set the watch again.
@@ -105,8 +106,9 @@ impl Contender {
         };
         let (predecessor, ahead, holder) = (predecessor.clone(), *ahead, holder.clone());
         let (data, since) = shown(node.into_seen());
-        let news = ContenderEvent::Waiting { predecessor, data, since, ahead, holder };
-        Step { requests: vec![], events: vec![news] }
+        let path = self.config.path.clone();
+        let event = Event::Waiting { path, predecessor, data, since, ahead, holder };
+        Step { requests: vec![], events: vec![event] }
     }
 
     /// A node in the way could not be read, and isn't watched.

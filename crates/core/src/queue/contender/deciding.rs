@@ -1,10 +1,11 @@
 //! What a listing means: hold the lock, wait, or refuse the queue.
 
 use super::error::ContentionError;
-use super::step::{ContenderEvent, Step};
+use super::step::Step;
 use super::{Contender, ContenderPhase, Inspection, InspectionResult};
 use crate::planted::{Mistake, planted};
 use crate::protocol::{ReadNode, Reply, Request, RequestError};
+use crate::queue::event::Event;
 use crate::queue::name::Mode;
 use crate::queue::order;
 use crate::queue::order::{Decision, QueueError};
@@ -77,7 +78,7 @@ impl Contender {
     pub(super) fn hold(&mut self) -> Step {
         self.phase = ContenderPhase::Holding;
         let mut step = self.watch_own();
-        step.events.push(ContenderEvent::Held);
+        step.events.push(Event::Held(self.path().clone()));
         step
     }
 
@@ -117,7 +118,10 @@ impl Contender {
             (result, None) => {
                 let data = result.map_or_else(|_| vec![], |node| node.data().to_vec());
                 self.phase = ContenderPhase::Ended;
-                Step { requests: vec![], events: vec![ContenderEvent::Busy { holder: node, data }] }
+                Step {
+                    requests: vec![],
+                    events: vec![Event::Busy { path: self.path().clone(), holder: node, data }],
+                }
             }
         }
     }

@@ -1,10 +1,11 @@
 //! Entering the queue: the create, the lost reply to it, missing parents, and the listings that follow.
 
 use super::error::{ContentionError, cannot_list};
-use super::step::{ContenderEvent, OwnNode, Step};
+use super::step::{OwnNode, Step};
 use super::{Contender, ContenderPhase, MOST_ATTEMPTS, MOST_LOST_CREATES};
 use crate::planted::{Mistake, planted};
 use crate::protocol::{Created, Reply, Request, RequestError, ServerTime};
+use crate::queue::event::Event;
 use crate::queue::name::{Name, prefix};
 use crate::queue::order;
 use crate::queue::order::{Decision, QueueError};
@@ -133,6 +134,6 @@ impl Contender {
     pub(super) fn queued(&mut self, name: &str, fencing_token: i64, created: ServerTime) -> Step {
         let own = OwnNode { path: self.path().child(name), fencing_token, created };
         self.own = Some(own.clone());
-        Step { requests: vec![], events: vec![ContenderEvent::Queued(own)] }
+        Step { requests: vec![], events: vec![Event::Queued(self.path().clone(), own)] }
     }
 }

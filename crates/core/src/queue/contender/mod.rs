@@ -14,10 +14,11 @@ mod step;
 pub use self::error::ContentionError;
 pub use self::inspection::{Inspection, InspectionResult};
 use self::own_node::NodeContent;
-pub use self::step::{AttemptIds, ContenderConfig, ContenderEvent, OwnNode, Step};
+pub use self::step::{AttemptIds, ContenderConfig, OwnNode, Step};
 use crate::path::{LockPath, NodePath};
 use crate::planted::{Mistake, planted};
 use crate::protocol::{Created, Node, Reply, Request, RequestError};
+use crate::queue::event::Event;
 use crate::queue::order::QueueError;
 
 /// How often the parents may vanish between being created and being used: a container that is empty for a moment can be
@@ -197,7 +198,7 @@ impl Contender {
 
     fn fail(&mut self, error: ContentionError) -> Step {
         self.phase = ContenderPhase::Ended;
-        Step { requests: vec![], events: vec![ContenderEvent::Failed(error)] }
+        Step { requests: vec![], events: vec![Event::Failed(self.path().clone(), error)] }
     }
 
     fn list_again(&mut self) -> Step {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::Contender;
 use super::error::ContentionError;
-use super::step::{ContenderEvent, Step};
+use super::step::Step;
 use crate::planted::{Mistake, planted};
 use crate::protocol::{ReadNode, Request, RequestError};
+use crate::queue::event::Event;
 use crate::queue::name::Mode;
 use crate::queue::record::{self, Record};
 
@@ -75,7 +76,7 @@ impl Contender {
                 self.own_version = node.version;
                 let revoked = record::revocation(&node.data).filter(|_| !planted(Mistake::RevokeIgnored));
                 if let Some(by) = revoked {
-                    return Step { requests: vec![], events: vec![ContenderEvent::Revoked(by)] };
+                    return Step { requests: vec![], events: vec![Event::Revoked(self.path().clone(), by)] };
                 }
                 self.content.unwritten &= node.data != self.data();
                 if self.content.unwritten { self.write_own() } else { Step::default() }

@@ -2,9 +2,9 @@
 
 use uuid::Uuid;
 
-use super::error::ContentionError;
 use crate::path::{LockPath, NodePath};
 use crate::protocol::{Request, ServerTime};
+use crate::queue::event::Event;
 use crate::queue::name::{Family, Mode};
 
 /// The settings of a contender.
@@ -71,46 +71,13 @@ pub struct OwnNode {
     pub created: ServerTime,
 }
 
-/// An event to report to the user or to act on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ContenderEvent {
-    /// zklock's node is in the queue.
-    Queued(OwnNode),
-    /// Another contender is ahead.
-    Waiting {
-        /// Name of the predecessor.
-        predecessor: String,
-        /// The predecessor's data.
-        data: Vec<u8>,
-        /// When the predecessor was created; zero if its ACL hides that from zklock.
-        since: ServerTime,
-        /// How many contenders are ahead, including the predecessor.
-        ahead: usize,
-        /// Name of the first node in the queue, which holds the lock.
-        holder: String,
-    },
-    /// zklock holds the lock.
-    Held,
-    /// The lock is busy, and zklock was told not to wait.
-    Busy {
-        /// Name of the node in the way.
-        holder: String,
-        /// Its data.
-        data: Vec<u8>,
-    },
-    /// Another client asks zklock to give up the lock; its description, if known.
-    Revoked(Option<String>),
-    /// The contender can't continue.
-    Failed(ContentionError),
-}
-
 /// The requests and the events of a step, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Step {
     /// Requests to send.
     pub requests: Vec<Request>,
     /// What to report or to act on.
-    pub events: Vec<ContenderEvent>,
+    pub events: Vec<Event>,
 }
 
 impl Step {

@@ -12,6 +12,10 @@ use crate::queue::record::Record;
 const SESSION: i64 = 77;
 const NEVER: ServerTime = ServerTime(0);
 
+fn lock() -> LockPath {
+    ContenderConfig::exclusive("/locks/job").path
+}
+
 fn created(name: String) -> Created {
     Created { name, czxid: 50, created: NEVER }
 }
@@ -72,7 +76,8 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
     contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     let nearest = other(*ahead.last().unwrap());
     let step = contender.take(Reply::Read(at(&nearest), Ok(theirs().into())));
-    let waiting = ContenderEvent::Waiting {
+    let waiting = Event::Waiting {
+        path: lock(),
         predecessor: nearest,
         data: b"them".to_vec(),
         since: NEVER,
@@ -84,16 +89,14 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
 }
 
 fn failed(step: &Step) -> Option<&ContentionError> {
-    step.events
-        .iter()
-        .find_map(|news| if let ContenderEvent::Failed(error) = news { Some(error) } else { None })
+    step.events.iter().find_map(|event| if let Event::Failed(_, error) = event { Some(error) } else { None })
 }
 
 #[test]
 fn the_first_holds_after_one_flight() {
     let (contender, own, step) = behind(&[]);
     assert_eq!(step.requests, [Request::Watch(at(&own))], "only the watch on its own node");
-    assert_eq!(step.events.last(), Some(&ContenderEvent::Held));
+    assert_eq!(step.events.last(), Some(&Event::Held(lock())));
     assert!(contender.holds());
 }
 
@@ -108,7 +111,7 @@ fn a_waiter_with_only_the_holder_ahead_holds_without_a_second_listing() {
     let (mut contender, _) = asleep(&[3]);
     let step = contender.take(Reply::Changed(at(&other(3)), true));
     assert!(step.requests.is_empty());
-    assert_eq!(step.events, [ContenderEvent::Held]);
+    assert_eq!(step.events, [Event::Held(lock())]);
 }
 
 #[test]
@@ -132,13 +135,10 @@ fn new_data_of_the_predecessor_is_read_and_changes_no_place() {
         let told = Node { data: b"told".to_vec(), ..theirs() };
         let step = contender.take(Reply::Read(nearest.clone(), Ok(told.into())));
         assert!(step.requests.is_empty() && !contender.holds(), "{step:?}");
-        assert!(
-            matches!(&step.events[..], [ContenderEvent::Waiting { data, .. }] if data == b"told"),
-            "{step:?}"
-        );
+        assert!(matches!(&step.events[..], [Event::Waiting { data, .. }] if data == b"told"), "{step:?}");
         let step = contender.take(Reply::Changed(nearest, true));
         assert_eq!(
-            step.events.contains(&ContenderEvent::Held),
+            step.events.contains(&Event::Held(lock())),
             ahead.len() == 1,
             "and its end counts as before"
         );
@@ -195,7 +195,7 @@ fn a_mark_that_was_written_meanwhile_is_not_overwritten() {
     contender.take(Reply::Changed(at(&own), false));
     let marked = Node { data: b"__REVOKE__".to_vec(), version: 1, ..ours(50) };
     let step = contender.take(Reply::Read(at(&own), Ok(marked.into())));
-    assert_eq!((step.requests, step.events), (vec![], vec![ContenderEvent::Revoked(None)]));
+    assert_eq!((step.requests, step.events), (vec![], vec![Event::Revoked(lock(), None)]));
 }
 
 #[test]
@@ -210,8 +210,8 @@ fn a_new_connection_sets_the_watches_again_without_a_listing() {
     }
     contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
-    assert!(matches!(step.events[..], [ContenderEvent::Waiting { ahead: 1, .. }]), "{step:?}");
-    assert!(contender.take(Reply::Changed(at(&other(3)), true)).events.contains(&ContenderEvent::Held));
+    assert!(matches!(step.events[..], [Event::Waiting { ahead: 1, .. }]), "{step:?}");
+    assert!(contender.take(Reply::Changed(at(&other(3)), true)).events.contains(&Event::Held(lock())));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_mark_on_its_own_node_revokes_the_lock() {
     let marked = Node { data: b"__REVOKE__".to_vec(), ..ours(50) };
     assert_eq!(
         contender.take(Reply::Read(at(&own), Ok(marked.into()))).events,
-        [ContenderEvent::Revoked(None)]
+        [Event::Revoked(lock(), None)]
     );
 }
 
@@ -343,11 +343,11 @@ fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     let step = contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     assert_eq!(
         step.events,
-        [ContenderEvent::Queued(OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]
+        [Event::Queued(lock(), OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]
     );
     assert_eq!(step.requests, [Request::List("/locks/job".into())]);
     let step = contender.take(Reply::Listed(Ok(vec![own])));
-    assert_eq!(step.events, [ContenderEvent::Held]);
+    assert_eq!(step.events, [Event::Held(lock())]);
     assert!(step.requests.is_empty(), "its node is already watched");
 }
 
@@ -373,7 +373,7 @@ fn a_listing_whose_reply_was_lost_is_requested_again() {
     contender.take(Reply::Created(Ok(created(own.clone()))));
     let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
-    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).events, [ContenderEvent::Held]);
+    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).events, [Event::Held(lock())]);
 }
 
 #[test]
@@ -383,7 +383,7 @@ fn a_listing_that_overtook_its_create_is_ignored() {
     let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
     contender.take(Reply::Created(Ok(created(own.clone()))));
-    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).events.last(), Some(&ContenderEvent::Held));
+    assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).events.last(), Some(&Event::Held(lock())));
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn nonblock_reads_the_holder_of_a_busy_lock_and_creates_nothing() {
     let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
     assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to report the holder");
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
-    assert_eq!(step.events, [ContenderEvent::Busy { holder: other(3), data: b"them".to_vec() }]);
+    assert_eq!(step.events, [Event::Busy { path: lock(), holder: other(3), data: b"them".to_vec() }]);
     assert!(contender.own().is_none());
 }
 
@@ -415,7 +415,7 @@ fn nonblock_acquires_a_free_lock_and_a_lost_race_is_busy() {
         contender.take(Reply::Created(Ok(created(own.clone()))));
         contender.take(Reply::Listed(Ok(vec![own, other(3)])));
         let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
-        assert!(matches!(step.events.as_slice(), [ContenderEvent::Busy { .. }]));
+        assert!(matches!(step.events.as_slice(), [Event::Busy { .. }]));
         assert!(contender.own().is_some(), "the release needs it to delete the node");
     }
 }

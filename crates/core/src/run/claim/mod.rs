@@ -11,39 +11,12 @@ use crate::lease::Lease;
 use crate::lease::renewal::Renewal;
 use crate::leftover_nodes::LeftoverNodes;
 use crate::pair::OwnedNode;
-use crate::path::LockPath;
 use crate::planted::{Mistake, planted};
-use crate::protocol::{Asker, LockIndex, Reply, Request, RequestError, SessionChange, SessionKey};
-use crate::queue::contender::{ContenderConfig, ContenderEvent, ContentionError, OwnNode, Step};
+use crate::protocol::{Asker, LockIndex, Reply, Request, SessionChange, SessionKey};
+use crate::queue::contender::{Contender, ContenderConfig, ContentionError, OwnNode, Step};
+use crate::queue::event::Event;
 use crate::queue::lock_set::LockSet;
 use crate::time::BootTime;
-
-/// The result of a reply or of a change of the session.
-#[derive(Debug)]
-pub enum ClaimEvent {
-    /// The session is established, and zklock contends for the first lock.
-    Connected,
-    /// No session could be established; the reason that each server gave.
-    Unreachable(Vec<String>),
-    /// The connection is lost; the session may still be alive.
-    Disconnected,
-    /// Connected again.
-    Reconnected,
-    /// The session has ended, and all its nodes with it.
-    Lost(RequestError),
-    /// A confirmation: nodes with the names of zklock's nodes exist, and the session is alive.
-    Confirmed,
-    /// A confirmation found that one of zklock's nodes is gone.
-    NodeGone,
-    /// A confirmation failed without saying anything about the nodes.
-    Unconfirmed(RequestError),
-    /// The session is closed, confirmed by the server.
-    Closed,
-    /// An event about one lock.
-    Lock(LockPath, ContenderEvent),
-    /// The answer to a question that no contender asked.
-    Aside(Asker, Reply),
-}
 
 /// A claim on locks. There is no session before [`connect`](Claim::connect).
 #[derive(Debug, Default)]
@@ -101,7 +74,7 @@ impl Claim {
         change: SessionChange,
         now: BootTime,
         out: &mut Vec<Effect>,
-    ) -> Vec<ClaimEvent> {
+    ) -> Vec<Event> {
         if key != self.key {
             return vec![];
         }
@@ -121,18 +94,18 @@ impl Claim {
                     Renewal::new(Lease::new(began, timeout)),
                     now,
                 ));
-                let mut events = vec![ClaimEvent::Connected];
+                let mut events = vec![Event::Connected];
                 events.extend(self.contend_for_next(now, out));
                 events
             }
-            SessionChange::Unreachable(servers) => vec![ClaimEvent::Unreachable(servers)],
+            SessionChange::Unreachable(servers) => vec![Event::Unreachable(servers)],
             SessionChange::Disconnected => {
                 if let Some(session) = &mut self.session {
                     session.renewal.set_connected(false);
                     session.latency.disconnected();
                     session.gap = Some(Gap { from: now, to: None, away: None });
                 }
-                vec![ClaimEvent::Disconnected]
+                vec![Event::Disconnected]
             }
             SessionChange::StillAway(away) => {
                 if let Some(gap) = self.session.as_mut().and_then(|session| session.gap.as_mut()) {
@@ -143,22 +116,20 @@ impl Claim {
             // The run itself takes this in.
             SessionChange::ServersSay(_) => vec![],
             SessionChange::Reconnected => self.reconnected(now, out),
-            SessionChange::Lost(why) => vec![ClaimEvent::Lost(why)],
-            SessionChange::Closed => vec![ClaimEvent::Closed],
+            SessionChange::Lost(why) => vec![Event::Lost(why)],
+            SessionChange::Closed => vec![Event::Closed],
         }
     }
 
-    fn reconnected(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<ClaimEvent> {
-        let mut events = vec![ClaimEvent::Reconnected];
+    fn reconnected(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<Event> {
+        let mut events = vec![Event::Reconnected];
         if let Some(session) = &mut self.session {
             session.renewal.set_connected(true);
             if planted(Mistake::LeaseRevived) {
                 session.renewal.lease = Lease::new(now, session.renewal.lease.timeout());
             }
             session.gap.iter_mut().for_each(|gap| gap.to = Some(now));
-            let steps =
-                session.locks.each().map(|(lock, contender)| (lock, contender.reconnected())).collect();
-            events.extend(self.carry_out(steps, now, out));
+            events.extend(self.each_contender(now, out, |_, contender| Some(contender.reconnected())));
         }
         events
     }
@@ -171,79 +142,83 @@ impl Claim {
         reply: Reply,
         now: BootTime,
         out: &mut Vec<Effect>,
-    ) -> Vec<ClaimEvent> {
+    ) -> Vec<Event> {
         let Some(session) = self.session.as_mut().filter(|_| key == self.key) else {
             return vec![];
         };
         match asker {
             Asker::Lease => {
                 let event = session.confirmed(reply, now);
-                self.node_gone |= matches!(event, Some(ClaimEvent::NodeGone));
+                self.node_gone |= matches!(event, Some(Event::NodeGone));
                 event.into_iter().collect()
             }
             Asker::Lock(lock) => {
                 session.measure(&reply, now);
                 let Some(contender) = session.locks.get_mut(lock) else { return vec![] };
                 let step = contender.take(reply);
-                if step.events.contains(&ContenderEvent::Held) {
+                if step.events.iter().any(|event| matches!(event, Event::Held(_))) {
                     session.locks.acquired(lock);
                 }
                 session.adapt_renewal(now);
-                self.carry_out(vec![(lock, step)], now, out)
+                self.carry_out(lock, step, now, out)
             }
-            asker => vec![ClaimEvent::Aside(asker, reply)],
+            asker => vec![Event::Aside(asker, reply)],
         }
     }
 
     /// Begins to contend for the first lock that isn't held, if there is one. To be called once for each
-    /// [`ContenderEvent::Held`], unless the place is given up.
-    pub fn contend_for_next(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<ClaimEvent> {
+    /// [`Event::Held`], unless the place is given up.
+    pub fn contend_for_next(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<Event> {
         let next = self.session.as_mut().and_then(|session| session.locks.first_not_held());
         let step = next.map(|(lock, contender)| (lock, contender.begin()));
-        self.carry_out(step.into_iter().collect(), now, out)
+        step.map(|(lock, step)| self.carry_out(lock, step, now, out)).unwrap_or_default()
     }
 
-    /// Makes the requests of these steps, each of one lock's contender, and returns their events.
-    fn carry_out(
+    /// Lets the contender for each lock act, if it has anything to do, and returns the events.
+    fn each_contender(
         &mut self,
-        steps: Vec<(LockIndex, Step)>,
         now: BootTime,
         out: &mut Vec<Effect>,
-    ) -> Vec<ClaimEvent> {
+        act: impl Fn(LockIndex, &mut Contender) -> Option<Step>,
+    ) -> Vec<Event> {
+        let locks = self.session.as_mut().into_iter().flat_map(|session| session.locks.each());
+        let steps: Vec<_> = locks.map(|(lock, contender)| (lock, act(lock, contender))).collect();
+        let steps = steps.into_iter().filter_map(|(lock, step)| Some((lock, step?)));
+        steps.flat_map(|(lock, step)| self.carry_out(lock, step, now, out)).collect()
+    }
+
+    /// Makes the requests of a contender's step, notes what its events say about zklock's nodes, and returns these.
+    fn carry_out(&mut self, lock: LockIndex, step: Step, now: BootTime, out: &mut Vec<Effect>) -> Vec<Event> {
         let Some(session) = &mut self.session else { return vec![] };
-        let mut events = vec![];
-        for (lock, step) in steps {
-            for event in step.events {
-                match &event {
-                    ContenderEvent::Queued(_) => {
-                        session.held.insert(lock, (now, None));
-                        // The monitor must know which nodes to delete if this process can't, and must know it before
-                        // it is shown the next create.
-                        self.pending_create = None;
-                        let session_timeout = session.renewal.lease.timeout();
-                        out.push(Effect::ReportNodes { session_timeout, nodes: owned(&session.locks) });
-                    }
-                    ContenderEvent::Held => {
-                        session.held.entry(lock).and_modify(|(_, held)| *held = Some(now));
-                    }
-                    ContenderEvent::Failed(ContentionError::Deleted) => self.node_gone = true,
-                    _ => {}
+        for event in &step.events {
+            match event {
+                Event::Queued(..) => {
+                    session.held.insert(lock, (now, None));
+                    // The monitor must know which nodes to delete if this process can't, and must know it before it is
+                    // shown the next create.
+                    self.pending_create = None;
+                    let session_timeout = session.renewal.lease.timeout();
+                    out.push(Effect::ReportNodes { session_timeout, nodes: owned(&session.locks) });
                 }
-                events.extend(session.locks.path(lock).map(|path| ClaimEvent::Lock(path.clone(), event)));
-            }
-            for request in step.requests {
-                if let Request::Create { parent, prefix, .. } = &request {
-                    let path = format!("{parent}/{prefix}");
-                    self.pending_create = Some(path.clone());
-                    out.push(Effect::ReportCreate(path));
-                    if session.locks.nodes().next().is_none() {
-                        session.create_sent = now;
-                    }
+                Event::Held(_) => {
+                    session.held.entry(lock).and_modify(|(_, held)| *held = Some(now));
                 }
-                out.push(Effect::Ask(Asker::Lock(lock), request));
+                Event::Failed(_, ContentionError::Deleted) => self.node_gone = true,
+                _ => {}
             }
         }
-        events
+        for request in step.requests {
+            if let Request::Create { parent, prefix, .. } = &request {
+                let path = format!("{parent}/{prefix}");
+                self.pending_create = Some(path.clone());
+                out.push(Effect::ReportCreate(path));
+                if session.locks.nodes().next().is_none() {
+                    session.create_sent = now;
+                }
+            }
+            out.push(Effect::Ask(Asker::Lock(lock), request));
+        }
+        step.events
     }
 
     /// What the session leaves on the servers for as long as it may live; `None` if there was no session.
@@ -258,10 +233,7 @@ impl Claim {
 
     /// Marks zklock's nodes as stopped or running again, so that other clients can see it.
     pub fn mark_stopped(&mut self, stopped: bool, now: BootTime, out: &mut Vec<Effect>) {
-        let Some(session) = &mut self.session else { return };
-        let steps =
-            session.locks.each().map(|(lock, contender)| (lock, contender.mark_stopped(stopped))).collect();
-        self.carry_out(steps, now, out);
+        self.each_contender(now, out, |_, contender| Some(contender.mark_stopped(stopped)));
     }
 
     /// The command may start: from now on the last lock is held. The others are held since they were acquired.
@@ -273,13 +245,11 @@ impl Claim {
 
     /// Shows other clients since when the locks are held.
     pub fn record_held_since(&mut self, now: BootTime, out: &mut Vec<Effect>) {
-        let Some(SessionState { locks, held, .. }) = &mut self.session else { return };
-        let steps = locks.each().filter_map(|(lock, contender)| {
+        let held = self.session.as_ref().map(|session| session.held.clone()).unwrap_or_default();
+        self.each_contender(now, out, |lock, contender| {
             let (queued, held) = *held.get(&lock)?;
-            Some((lock, contender.record_held_since(held?.since(queued))))
+            Some(contender.record_held_since(held?.since(queued)))
         });
-        let steps = steps.collect();
-        self.carry_out(steps, now, out);
     }
 
     /// Sends the confirmation that is due, if any.
@@ -344,7 +314,7 @@ impl Claim {
     }
 
     /// Asks for all of zklock's nodes to be deleted, in the reverse of the order in which the locks were acquired, and
-    /// for the session to be closed. [`ClaimEvent::Closed`] reports that it is done. If another client has deleted one of
+    /// for the session to be closed. [`Event::Closed`] reports that it is done. If another client has deleted one of
     /// the nodes, none is deleted by name, because the name may now belong to another client's node; closing the
     /// session deletes the others.
     pub fn release(&self) -> Effect {

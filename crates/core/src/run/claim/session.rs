@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::ClaimEvent;
 use crate::lease::latency::{LatencyEstimate, Start};
 use crate::lease::renewal::Renewal;
 use crate::loss::Silence;
 use crate::planted::{Mistake, planted};
 use crate::protocol::{ConnectFailure, LockIndex, Reply, RequestError};
+use crate::queue::event::Event;
 use crate::queue::lock_set::LockSet;
 use crate::server_wait::Awaited;
 use crate::time::BootTime;
@@ -61,7 +61,7 @@ impl SessionState {
     }
 
     /// Takes in the answer to a confirmation.
-    pub(super) fn confirmed(&mut self, reply: Reply, now: BootTime) -> Option<ClaimEvent> {
+    pub(super) fn confirmed(&mut self, reply: Reply, now: BootTime) -> Option<Event> {
         let Reply::Confirmed(sent, result) = reply else { return None };
         self.asked = None;
         match result {
@@ -69,9 +69,9 @@ impl SessionState {
                 (self.heard, self.forbidden) = (now, false);
                 self.latency.answered(now.since(sent), now, self.renewal.lease.timeout());
                 self.renewal.answered(sent, now);
-                Some(ClaimEvent::Confirmed)
+                Some(Event::Confirmed)
             }
-            Err(RequestError::NoNode) => Some(ClaimEvent::NodeGone),
+            Err(RequestError::NoNode) => Some(Event::NodeGone),
             Err(RequestError::ConnectionLost) => {
                 self.renewal.unanswered(now);
                 None
@@ -79,7 +79,7 @@ impl SessionState {
             Err(failure) => {
                 self.forbidden |= failure == RequestError::NoAuth;
                 self.renewal.refused(now);
-                Some(ClaimEvent::Unconfirmed(failure))
+                Some(Event::Unconfirmed(failure))
             }
         }
     }

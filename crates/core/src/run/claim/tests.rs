@@ -1,6 +1,6 @@
 use super::*;
 use crate::loss::Silence;
-use crate::protocol::{Created, LockIndex, ServerTime};
+use crate::protocol::{Created, LockIndex, RequestError, ServerTime};
 
 const T: Duration = Duration::from_secs(30);
 
@@ -26,7 +26,7 @@ fn claim() -> Claim {
     claim
 }
 
-fn reply(claim: &mut Claim, asker: Asker, reply: Reply, now: f64) -> Vec<ClaimEvent> {
+fn reply(claim: &mut Claim, asker: Asker, reply: Reply, now: f64) -> Vec<Event> {
     claim.replied(SessionKey(1), asker, reply, at(now), &mut vec![])
 }
 
@@ -114,7 +114,7 @@ fn queue(claim: &mut Claim, lock: usize, asked: &[Effect], ahead: usize) -> Vec<
     for reply in [Reply::Created(Ok(created)), Reply::Listed(Ok(names))] {
         let events = claim.replied(SessionKey(1), Asker::Lock(LockIndex(lock)), reply, at(1.0), &mut out);
         assert!(creates(&out).is_empty(), "the phase decides whether zklock wants the next lock");
-        if events.iter().any(|event| matches!(event, ClaimEvent::Lock(_, ContenderEvent::Held))) {
+        if events.iter().any(|event| matches!(event, Event::Held(_))) {
             claim.contend_for_next(at(1.0), &mut out);
         }
     }

@@ -7,11 +7,11 @@ use crate::message::{LeftStopped, Message};
 use crate::path::LockPath;
 use crate::planted::{Mistake, planted};
 use crate::protocol::{Asker, Reply, RequestError, ServerTime, SessionChange, SessionKey};
-use crate::queue::contender::{ContenderEvent, ContentionError};
+use crate::queue::contender::ContentionError;
+use crate::queue::event::Event;
 use crate::queue::name::Mode;
 use crate::queue::once::Once;
 use crate::queue::record::{Record, describe};
-use crate::run::claim::ClaimEvent;
 use crate::run::stopped::{GoOn, Stop, is_hopeless};
 use crate::run::{Context, Effect, Next, Plan, Seen};
 
@@ -26,56 +26,90 @@ impl Queueing {
         self.on_events(events, ctx)
     }
 
-    pub(super) fn on_events(&mut self, events: Vec<ClaimEvent>, ctx: &mut Context<'_>) -> Option<Next> {
+    pub(super) fn on_events(&mut self, events: Vec<Event>, ctx: &mut Context<'_>) -> Option<Next> {
         events.into_iter().find_map(|event| self.on_event(event, ctx))
     }
 
-    pub(super) fn on_event(&mut self, event: ClaimEvent, ctx: &mut Context<'_>) -> Option<Next> {
+    pub(super) fn on_event(&mut self, event: Event, ctx: &mut Context<'_>) -> Option<Next> {
         match event {
-            ClaimEvent::Connected => {
+            Event::Connected => {
                 self.connected = true;
                 let asked = ctx.plan.session_timeout;
                 if let Some(granted) = ctx.state.claim.lease().map(Lease::timeout).filter(|&it| it != asked) {
                     ctx.say(Message::TimeoutGranted { asked, granted });
                 }
             }
-            ClaimEvent::Unreachable(servers) => {
+            Event::Unreachable(servers) => {
                 return Some(Next::fail(ctx.plan.unreachable(servers, ctx.now)));
             }
-            ClaimEvent::Lost(failure) if is_hopeless(&failure) => {
+            Event::Lost(failure) if is_hopeless(&failure) => {
                 return Some(Next::fail(hopeless(failure, ctx.plan)));
             }
-            ClaimEvent::Lost(_) | ClaimEvent::Closed if self.stop.is_leaving() => {
+            Event::Lost(_) | Event::Closed if self.stop.is_leaving() => {
                 let go_on = self.stop.left(ctx);
                 return self.queue_again(go_on, ctx);
             }
             // zklock is leaving the queue and has deleted its node itself.
             _ if self.stop.is_leaving() => {}
             // Only the place in the queue is lost.
-            ClaimEvent::Lost(failure) => {
+            Event::Lost(failure) => {
                 if let Some(path) = ctx.current_lock() {
                     ctx.say_about(path, Message::QueueingAgain(failure));
                 }
                 return self.queue_again(GoOn::QueueAnew, ctx);
             }
-            ClaimEvent::NodeGone => return Some(self.deleted()),
+            Event::NodeGone => return Some(self.deleted()),
             // The session is alive, so another client deleted the node. Its name now belongs to another node.
-            ClaimEvent::Confirmed if self.node_gone.is_some() => return Some(self.deleted()),
+            Event::Confirmed if self.node_gone.is_some() => return Some(self.deleted()),
             // Without READ on its node zklock could confirm nothing, and every contender behind would wait.
-            ClaimEvent::Unconfirmed(RequestError::NoAuth) => {
+            Event::Unconfirmed(RequestError::NoAuth) => {
                 return Some(Next::fail(Message::Contender(ContentionError::OwnNodeHidden)));
             }
-            ClaimEvent::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
-            ClaimEvent::Disconnected => ctx.say(Message::ConnectionLostWaiting),
-            ClaimEvent::Reconnected => {
+            Event::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
+            Event::Disconnected => ctx.say(Message::ConnectionLostWaiting),
+            Event::Reconnected => {
                 self.said = None;
                 // The loss was reported in the same way.
                 let is_step = ctx.state.progress.is_reported();
                 ctx.say(if is_step { Message::ConnectedAgain } else { Message::ConnectedAgainWaiting });
             }
-            ClaimEvent::Closed => return Some(Next::fail(Message::SessionClosed)),
-            ClaimEvent::Lock(path, event) => return self.on_contender_event(path, event, ctx),
-            ClaimEvent::Aside(Asker::WaitingLine, Reply::Read(node, Ok(read))) => {
+            Event::Closed => return Some(Next::fail(Message::SessionClosed)),
+            Event::Queued(path, node) => {
+                ctx.say_about(path, Message::Queued { node: node.path.to_string() });
+                ctx.state.progress.queued(node.created, ctx.now);
+                if self.stop != Stop::Not {
+                    ctx.state.claim.mark_stopped(true, ctx.now, ctx.out);
+                }
+            }
+            Event::Waiting { path, predecessor, data, since, ahead, holder } => {
+                return self.waits(path, (predecessor, data, since), ahead, &holder, ctx);
+            }
+            Event::Held(path) if self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock) => {
+                self.stop.give_place_up(path, LeftStopped::BecameFirst, ctx);
+            }
+            Event::Held(path) => return self.holds(&path, ctx),
+            Event::Busy { path, holder, data } => {
+                self.busy = Some(SeenBusy { path, holder, data });
+                if matches!(ctx.plan.mode, Mode::Slots(2..)) {
+                    return self.leave_busy(ctx);
+                }
+                ctx.emit(Effect::FindAncestors);
+            }
+            Event::Revoked(path, by) => return Some(Next::fail_at(Some(path), Message::PlaceRevoked(by))),
+            // The watch also fires when the session ends, and may be handled first after a freeze. The answer to a
+            // confirmation shows which it was: no node, or no session.
+            Event::Failed(path, ContentionError::Deleted) => {
+                self.node_gone = Some(path);
+                ctx.state.claim.confirm_soon(ctx.now);
+            }
+            Event::Failed(_, ContentionError::Permission { .. }) if planted(Mistake::DeniedIsBusy) => {
+                return Some(Next::leave(Exit::Code(ctx.plan.conflict_exit_code)));
+            }
+            Event::Failed(path, error) => {
+                let error = error.below(&ctx.plan.chroot);
+                return Some(Next::fail_at(Some(path), Message::Contender(error)));
+            }
+            Event::Aside(Asker::WaitingLine, Reply::Read(node, Ok(read))) => {
                 if let Some(why) = self.lineage.waits_for_itself(read.data(), ctx) {
                     return Some(Next::fail_at(ctx.current_lock(), why));
                 }
@@ -83,18 +117,18 @@ impl Queueing {
                 let seen = seen(who(node.name(), read.data(), ctx), read.data(), since);
                 ctx.progress(|progress, ctx| progress.holder(&node, Ok(seen), ctx));
             }
-            ClaimEvent::Aside(Asker::WaitingLine, Reply::Listed(result)) => {
+            Event::Aside(Asker::WaitingLine, Reply::Listed(result)) => {
                 let children = result.as_deref().ok();
                 let is_of_progress = ctx.progress(|progress, ctx| progress.listed(children, ctx));
                 if let Some(children) = children.filter(|_| !is_of_progress) {
                     self.lineage.listed(children, ctx);
                 }
             }
-            ClaimEvent::Aside(Asker::WaitingLine, Reply::Read(node, Err(failure))) => {
+            Event::Aside(Asker::WaitingLine, Reply::Read(node, Err(failure))) => {
                 ctx.progress(|progress, ctx| progress.holder(&node, Err(failure), ctx));
             }
-            ClaimEvent::Aside(Asker::Once, reply) => return self.once_answered(reply, ctx),
-            ClaimEvent::Confirmed | ClaimEvent::Aside(..) => {}
+            Event::Aside(Asker::Once, reply) => return self.once_answered(reply, ctx),
+            Event::Confirmed | Event::Aside(..) => {}
         }
         None
     }
@@ -114,74 +148,45 @@ impl Queueing {
         }
     }
 
-    pub(super) fn on_contender_event(
+    /// Another contender is ahead on this lock: `nearest` is the name of its node, what is in it, and since when it is there.
+    fn waits(
         &mut self,
         path: LockPath,
-        event: ContenderEvent,
+        nearest: (String, Vec<u8>, ServerTime),
+        ahead: usize,
+        holder: &str,
         ctx: &mut Context<'_>,
     ) -> Option<Next> {
-        match event {
-            ContenderEvent::Queued(node) => {
-                ctx.say_about(path, Message::Queued { node: node.path.to_string() });
-                ctx.state.progress.queued(node.created, ctx.now);
-                if self.stop != Stop::Not {
-                    ctx.state.claim.mark_stopped(true, ctx.now, ctx.out);
-                }
-            }
-            ContenderEvent::Waiting { predecessor, data, since, ahead, holder } => {
-                let who = who(&predecessor, &data, ctx);
-                // New data in the predecessor's node is no news.
-                let said = Some((path.clone(), predecessor.clone(), ahead));
-                if self.said != said {
-                    ctx.say_about(path.clone(), Message::WaitingFor { who: who.clone(), ahead });
-                    self.said = said;
-                }
-                let nearest = (path.child(&predecessor), seen(who.clone(), &data, since));
-                let holder = path.child(&holder);
-                let other_holder = Some(holder.clone()).filter(|holder| *holder != nearest.0);
-                let at = path.clone();
-                ctx.progress(|progress, ctx| progress.waiting(at, nearest, ahead, holder, ctx));
-                self.waiting_for = Some((path, who));
-                return self.lineage.ahead(data, other_holder, ctx);
-            }
-            ContenderEvent::Held if self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock) => {
-                self.stop.give_place_up(path, LeftStopped::BecameFirst, ctx);
-            }
-            ContenderEvent::Held => {
-                let events = ctx.state.claim.contend_for_next(ctx.now, ctx.out);
-                ctx.progress(|progress, ctx| {
-                    progress.leaves_queue();
-                    progress.erase(ctx);
-                });
-                // The last lock is acquired once the command may start under it.
-                if !ctx.state.claim.session().is_some_and(|session| session.locks.all_held()) {
-                    say_acquired(&path, ctx);
-                }
-                return self.on_events(events, ctx);
-            }
-            ContenderEvent::Busy { holder, data } => {
-                self.busy = Some(SeenBusy { path, holder, data });
-                if matches!(ctx.plan.mode, Mode::Slots(2..)) {
-                    return self.leave_busy(ctx);
-                }
-                ctx.emit(Effect::FindAncestors);
-            }
-            ContenderEvent::Revoked(by) => return Some(Next::fail_at(Some(path), Message::PlaceRevoked(by))),
-            // The watch also fires when the session ends, and may be handled first after a freeze. The answer to a
-            // confirmation shows which it was: no node, or no session.
-            ContenderEvent::Failed(ContentionError::Deleted) => {
-                self.node_gone = Some(path);
-                ctx.state.claim.confirm_soon(ctx.now);
-            }
-            ContenderEvent::Failed(ContentionError::Permission { .. }) if planted(Mistake::DeniedIsBusy) => {
-                return Some(Next::leave(Exit::Code(ctx.plan.conflict_exit_code)));
-            }
-            ContenderEvent::Failed(error) => {
-                let error = error.below(&ctx.plan.chroot);
-                return Some(Next::fail_at(Some(path), Message::Contender(error)));
-            }
+        let (predecessor, data, since) = nearest;
+        let who = who(&predecessor, &data, ctx);
+        let node = path.child(&predecessor);
+        // New data in the predecessor's node is nothing new to say.
+        let said = Some((path.clone(), predecessor, ahead));
+        if self.said != said {
+            ctx.say_about(path.clone(), Message::WaitingFor { who: who.clone(), ahead });
+            self.said = said;
         }
-        None
+        let holder = path.child(holder);
+        let other_holder = Some(holder.clone()).filter(|holder| *holder != node);
+        let nearest = (node, seen(who.clone(), &data, since));
+        let at = path.clone();
+        ctx.progress(|progress, ctx| progress.waiting(at, nearest, ahead, holder, ctx));
+        self.waiting_for = Some((path, who));
+        self.lineage.ahead(data, other_holder, ctx)
+    }
+
+    /// zklock holds this lock.
+    fn holds(&mut self, path: &LockPath, ctx: &mut Context<'_>) -> Option<Next> {
+        let events = ctx.state.claim.contend_for_next(ctx.now, ctx.out);
+        ctx.progress(|progress, ctx| {
+            progress.leaves_queue();
+            progress.erase(ctx);
+        });
+        // The last lock is acquired once the command may start under it.
+        if !ctx.state.claim.session().is_some_and(|session| session.locks.all_held()) {
+            say_acquired(path, ctx);
+        }
+        self.on_events(events, ctx)
     }
 
     pub(super) fn queue_again(&mut self, go_on: GoOn, ctx: &mut Context<'_>) -> Option<Next> {

@@ -217,7 +217,7 @@ fn a_slot_is_announced_where_another_waits_behind() {
         let step = contender.take(Reply::Listed(Ok(children)));
         let write = Request::Write(at(&own), b"slot".to_vec(), 0);
         assert_eq!(step.requests.contains(&write), tells, "{step:?}");
-        assert!(step.events.contains(&ContenderEvent::Held));
+        assert!(step.events.contains(&Event::Held(lock())));
         assert_eq!(contender.record_held_since(Duration::ZERO).requests.len(), 1);
     }
     let mut contender = contender(false);
@@ -249,11 +249,11 @@ fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
     }
     let mut approaching = behind(&[3]).0;
     let step = approaching.take(Reply::Read(at(&other(3)), Ok(ReadNode::Hidden)));
-    assert!(matches!(step.events[..], [ContenderEvent::Waiting { .. }]));
+    assert!(matches!(step.events[..], [Event::Waiting { .. }]));
     let mut naming = looking();
     naming.take(Reply::Listed(Ok(vec![other(3)])));
     let step = naming.take(Reply::Read(at(&other(3)), Ok(ReadNode::Hidden)));
-    assert!(matches!(step.events[..], [ContenderEvent::Busy { .. }]));
+    assert!(matches!(step.events[..], [Event::Busy { .. }]));
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn the_first_waiter_for_a_slot_watches_the_holders() {
     assert_eq!(step.requests, [&own, &slot(3), &slot(1)].map(|name| Request::Watch(at(name))));
     contender.take(Reply::Read(at(&slot(3)), Ok(with_slot().into())));
     let step = contender.take(Reply::Read(at(&slot(1)), Ok(with_slot().into())));
-    assert!(matches!(step.events[..], [ContenderEvent::Waiting { ahead: 2, .. }]), "{step:?}");
+    assert!(matches!(step.events[..], [Event::Waiting { ahead: 2, .. }]), "{step:?}");
     let step = contender.take(Reply::Changed(at(&slot(1)), false));
     assert_eq!(step.requests, [Request::Watch(at(&slot(1)))], "new data frees no slot");
     assert_eq!(contender.take(Reply::Changed(at(&slot(1)), true)).requests, list());
@@ -381,7 +381,7 @@ fn a_later_waiter_for_a_slot_hears_that_its_predecessor_has_one() {
     assert_eq!(step.requests, list_after_a_gap(), "it got its slot before the watch was set");
     let (mut contender, _, _) = behind_slots(&[1, 3, 4]);
     let step = contender.take(Reply::Read(at(&slot(4)), Ok(theirs().into())));
-    assert!(matches!(step.events[..], [ContenderEvent::Waiting { ahead: 3, .. }]), "{step:?}");
+    assert!(matches!(step.events[..], [Event::Waiting { ahead: 3, .. }]), "{step:?}");
     assert_eq!(contender.take(Reply::Changed(at(&slot(4)), false)).requests, list());
 }
 
