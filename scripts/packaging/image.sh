@@ -28,7 +28,7 @@ labels() {
     [[ -z $revision ]] || git diff --quiet HEAD || revision+=-modified
     cargo metadata --locked --no-deps --format-version 1 | python3 -c '
 import json, sys
-package = json.load(sys.stdin)["packages"][0]
+package = next(package for package in json.load(sys.stdin)["packages"] if package["name"] == "zklock")
 keys = {"title": "name", "version": "version", "description": "description", "licenses": "license", "source": "repository"}
 labels = {label: package[key] for label, key in keys.items() if package[key]}
 print(json.dumps(labels | ({"revision": sys.argv[1]} if sys.argv[1] else {})))' "$revision"
