@@ -51,6 +51,8 @@ mistakes! {
     OrphanedWorker,
     /// The monitor doesn't exit when it learns of the worker's last report and of the worker's death together.
     LastReportDropped,
+    /// Nothing follows from a death that the monitor learns of just after it has looked at the page.
+    DeathOverlooked,
     /// The command continues when the worker has died, and the lock node is deleted.
     DeadWorkerUnswept,
     /// `--once-per` runs the command although it succeeded within the period.

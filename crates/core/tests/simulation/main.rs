@@ -156,8 +156,14 @@ fn find_each(mistakes: &[Mistake], options: &Options) -> bool {
     let mut missed = 0;
     for mistake in mistakes {
         // The names of real processes aren't simulated, nor is what the kernel does for them, nor a loop that fails:
-        // `scripts/chaos` finds these.
-        if matches!(mistake, Mistake::WorkerNamed | Mistake::NoDeathSignal | Mistake::ReleasedByDrop) {
+        // `scripts/chaos` finds these. What comes between two observations of a monitor, `--explore` finds.
+        if matches!(
+            mistake,
+            Mistake::WorkerNamed
+                | Mistake::NoDeathSignal
+                | Mistake::ReleasedByDrop
+                | Mistake::DeathOverlooked
+        ) {
             continue;
         }
         plant(Some(*mistake));

@@ -5,15 +5,17 @@
 //! |---|---|
 //! | [`choices`] | which schedules there are, and the search through them |
 //! | [`recipe`] | the queue: messages held up, connections lost, zklocks killed, nodes deleted |
+//! | [`pair`] | worker and monitor: reports, a death and a signal in every order |
 //! | [`lease`] | time: a slow follower, a cut line, a slow clock |
 
 mod choices;
 mod lease;
+mod pair;
 mod recipe;
 
 use zklock_core::queue::name::Mode::{self, Exclusive, Shared, Slots};
 
-use self::choices::report;
+use self::choices::{Choices, Outcome, report};
 use self::lease::{Fault, Setup};
 use self::recipe::{Contender, Scene};
 use super::ensemble::MS;
@@ -102,17 +104,33 @@ fn leases(is_whole: bool) -> Vec<(&'static str, usize, Vec<Setup>)> {
     ]
 }
 
+/// A search: its name, its largest number of departures, and its runs.
+struct Search {
+    name: &'static str,
+    most: usize,
+    run: Box<dyn Fn(&mut Choices) -> Outcome + Sync>,
+}
+
+/// The searches whose names contain `wanted`.
+fn searches(wanted: &str, is_whole: bool) -> impl Iterator<Item = Search> {
+    let pairs = pair::scenes().into_iter().map(|(name, most, scene)| -> Search {
+        Search { name, most, run: Box::new(move |choices| pair::run(&scene, choices)) }
+    });
+    let recipes = recipes().into_iter().map(|(name, most, scene)| -> Search {
+        Search { name, most, run: Box::new(move |choices| recipe::run(&scene, choices)) }
+    });
+    let leases = leases(is_whole).into_iter().map(|(name, most, setups)| {
+        let run = move |choices: &mut Choices| lease::run(&setups[choices.choose(setups.len())], choices);
+        Search { name, most: most + 1, run: Box::new(run) }
+    });
+    pairs.chain(recipes).chain(leases).filter(move |search| search.name.contains(wanted))
+}
+
 /// Explores all scenes whose name contains `wanted`. Returns whether nothing was violated.
 pub(crate) fn all(wanted: &str, is_whole: bool) -> bool {
     let mut good = true;
-    for (name, most, scene) in recipes().into_iter().filter(|(name, ..)| name.contains(wanted)) {
-        good &= report(name, most, |choices| recipe::run(&scene, choices));
-    }
-    for (name, most, setups) in leases(is_whole).into_iter().filter(|(name, ..)| name.contains(wanted)) {
-        good &= report(name, most + 1, |choices| {
-            let setup = &setups[choices.choose(setups.len())];
-            lease::run(setup, choices)
-        });
+    for Search { name, most, run } in searches(wanted, is_whole) {
+        good &= report(name, most, run);
     }
     if "a clock beyond what the lease assumes".contains(wanted) {
         good &= beyond();
@@ -136,38 +154,21 @@ pub(crate) fn planted(mistakes: &[zklock_core::planted::Mistake], wanted: &str) 
     let mut missed = vec![];
     for &mistake in mistakes {
         zklock_core::planted::plant(Some(mistake));
-        let name = mistake.to_string();
-        match first_violation(wanted) {
-            Some((place, runs, given, what)) => {
-                println!("{name:20} found after {runs:6} schedules in \"{place}\": {what}, after {given:?}");
+        let (mistake, mut runs) = (mistake.to_string(), 0);
+        let found = searches(wanted, false).find_map(|Search { name, most, run }| {
+            let found = choices::search(most, run);
+            runs += found.runs;
+            found.violation.map(|(given, what)| (name, given, what))
+        });
+        match found {
+            Some((place, given, what)) => {
+                println!(
+                    "{mistake:20} found after {runs:6} schedules in \"{place}\": {what}, after {given:?}"
+                );
             }
-            None => missed.push(name),
+            None => missed.push(mistake),
         }
     }
     println!("not found: {missed:?}");
     missed.is_empty()
-}
-
-#[cfg(planted)]
-type Violation = (&'static str, usize, Vec<choices::Departure>, String);
-
-#[cfg(planted)]
-fn first_violation(wanted: &str) -> Option<Violation> {
-    let mut runs = 0;
-    for (name, most, scene) in recipes().into_iter().filter(|(name, ..)| name.contains(wanted)) {
-        let found = choices::search(most, |choices| recipe::run(&scene, choices));
-        runs += found.runs;
-        if let Some((given, what)) = found.violation {
-            return Some((name, runs, given, what));
-        }
-    }
-    for (name, most, setups) in leases(false).into_iter().filter(|(name, ..)| name.contains(wanted)) {
-        let found =
-            choices::search(most + 1, |choices| lease::run(&setups[choices.choose(setups.len())], choices));
-        runs += found.runs;
-        if let Some((given, what)) = found.violation {
-            return Some((name, runs, given, what));
-        }
-    }
-    None
 }
