@@ -64,3 +64,18 @@ fn an_empty_lock_path_is_removed_by_the_server() {
     case.observer().wait_until_gone("/t", DEADLINE);
     case.lock(&["-n"], ["true"]).run().assert_code(0);
 }
+
+/// docs/safety.md says to reset the store's token then.
+#[test]
+fn tokens_begin_anew_in_a_new_ensemble() {
+    let token = |server: &Server, earlier: usize| {
+        let case = Case::on(server, "token");
+        (0..earlier).for_each(|number| case.observer().mkdirs(&format!("/t/{number}")));
+        let output = case.lock(&[], ["printenv", "ZKLOCK_FENCING_TOKEN"]).run();
+        output.assert_code(0).stdout.trim().parse::<i64>().expect("a number")
+    };
+    let (old, new) = (Server::start(), Server::start());
+    let before = token(&old, 30);
+    assert!(token(&old, 0) > before);
+    assert!(token(&new, 0) < before);
+}

@@ -294,7 +294,7 @@ fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// How the messages of the page begin: it has one on each line that begins with "- `".
+/// How the messages of the page begin: each is code at the start of a list item.
 fn documented() -> Vec<String> {
     let page = fs::read_to_string(repository().join("docs/troubleshooting.md")).unwrap();
     let lines = page.lines().filter_map(|line| line.strip_prefix("- `"));

@@ -4,6 +4,7 @@ mod acl;
 mod auth;
 mod auth_files;
 mod handshakes;
+mod page;
 mod rotation;
 mod sasl;
 mod secrets;
