@@ -1,6 +1,5 @@
 //! `status`: shows the holders and waiters of locks, once or, with `--watch`, whenever they change.
 
-mod fold;
 mod json;
 mod screen;
 mod table;

@@ -10,7 +10,6 @@ use zklock_core::text::without_controls;
 use super::super::listing::{ListedContender, Lock, State, Success};
 use super::super::other_recipes;
 use super::super::owner::place;
-use super::fold::Fold;
 use crate::ensemble::ServerTime;
 
 /// The capabilities of stdout that the table depends on.
@@ -20,8 +19,6 @@ pub(super) struct Style {
     pub(super) width: Option<usize>,
     /// The lines that there is room for; `None` means no limit.
     pub(super) height: Option<usize>,
-    /// Whether long queues are folded, so that every lock is visible: on a terminal only.
-    pub(super) folds: bool,
     pub(super) colour: bool,
 }
 
@@ -32,12 +29,12 @@ impl Style {
         let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = env::var_os("TERM").is_none_or(|term| term == "dumb");
         let width = terminal.then(|| usize::from(Term::stdout().size().1));
-        Self { width, height: None, folds: terminal, colour: terminal && !no_color && !dumb }
+        Self { width, height: None, colour: terminal && !no_color && !dumb }
     }
 
     /// The text as one line, cut off where it would wrap.
     pub(super) fn cut(self, text: &str) -> String {
-        self.width.map_or_else(|| text.to_owned(), |width| truncate_str(text, width, "…").into_owned()) + "\n"
+        self.width.map_or_else(|| text.to_owned(), |width| cut_end(text, width)) + "\n"
     }
 
     /// The number of rows that a line takes if it wraps.
@@ -48,46 +45,40 @@ impl Style {
     /// This style for a table that must fit on the screen together with `other_lines`.
     pub(super) fn on_screen(self, other_lines: usize) -> Self {
         // One line is left for the cursor.
-        let rows = || usize::from(Term::stdout().size().0).saturating_sub(1 + other_lines);
-        Self { height: self.folds.then(rows), ..self }
+        let rows = usize::from(Term::stdout().size().0).saturating_sub(1 + other_lines);
+        Self { height: Some(rows), ..self }
     }
 }
 
-/// A column of the table.
+/// A column of the table. If there isn't room for all columns, the last ones are left out.
 struct Column {
     title: &'static str,
-    /// If there is no room for all columns, those with the highest number are left out first. Zero is always shown.
-    rank: u8,
     cell: fn(&ListedContender) -> String,
+    /// Cuts a free text, if it is one, to a width.
+    cut: Option<fn(&str, usize) -> String>,
 }
 
-/// Columns from this rank on are left out before a label is cut, because they are wide and rarely needed.
-const RARE: u8 = 7;
+impl Column {
+    const fn whole(title: &'static str, cell: fn(&ListedContender) -> String) -> Self {
+        Self { title, cell, cut: None }
+    }
+}
 
-/// A label is cut down to this width before any other column is left out.
-const LABEL: usize = 10;
-
-const RUNS: &str = "RUNS";
-
-/// The column whose host name is cut as the last resort. Its process id is always shown.
-const PLACE: &str = "HOST:PID";
+/// A free text is left out rather than cut to less than this.
+const LEAST: usize = 10;
 
 const COLUMNS: &[Column] = &[
-    Column { title: "POS", rank: 0, cell: |contender| contender.position.to_string() },
-    Column { title: "STATE", rank: 0, cell: |contender| state(contender).to_owned() },
-    Column { title: "MODE", rank: 4, cell: |contender| mode(contender.mode) },
-    Column { title: PLACE, rank: 0, cell: |contender| contender.owner.place() },
-    Column {
-        title: "USER",
-        rank: 6,
-        cell: |contender| contender.owner.user.clone().unwrap_or_else(|| "-".to_owned()),
-    },
-    Column { title: RUNS, rank: 0, cell: |contender| work(contender).to_owned() },
-    Column { title: "SINCE", rank: 2, cell: |contender| time(contender.since) },
-    Column { title: "HELD SINCE", rank: 3, cell: |contender| time(contender.held_since) },
-    Column { title: "TOKEN", rank: 5, cell: |contender| known(contender.fencing_token) },
-    Column { title: "SESSION", rank: 7, cell: |contender| known(contender.session.as_deref()) },
-    Column { title: "NODE", rank: 8, cell: |contender| node_name(contender) },
+    Column::whole("POS", |contender| contender.position.to_string()),
+    Column::whole("STATE", |contender| state(contender).to_owned()),
+    Column::whole("MODE", |contender| mode(contender.mode)),
+    Column { title: "HOST:PID", cell: |contender| contender.owner.place(), cut: Some(cut_host) },
+    Column::whole("USER", |contender| contender.owner.user.clone().unwrap_or_else(|| "-".to_owned())),
+    Column { title: "RUNS", cell: |contender| work(contender).to_owned(), cut: Some(cut_end) },
+    Column::whole("SINCE", |contender| time(contender.since)),
+    Column::whole("HELD SINCE", |contender| time(contender.held_since)),
+    Column::whole("TOKEN", |contender| known(contender.fencing_token)),
+    Column::whole("SESSION", |contender| known(contender.session.as_deref())),
+    Column::whole("NODE", node_name),
 ];
 
 const INDENT: &str = "  ";
@@ -98,88 +89,59 @@ pub(super) fn text(locks: &[Lock], style: &Style) -> String {
     if locks.is_empty() {
         return "no locks\n".to_owned();
     }
-    let fold = fold(locks, style);
-    let shown = |lock: &'_ Lock| fold.shown(lock.contenders().len());
-    let rows: Vec<&ListedContender> =
-        locks.iter().flat_map(|lock| lock.contenders().iter().take(shown(lock))).collect();
-    let columns = fitting(&rows, style.width);
+    let rows: Vec<&ListedContender> = locks.iter().flat_map(Lock::contenders).collect();
+    let columns = fitting(&rows, style.width.unwrap_or(usize::MAX));
     let mut lines = vec![];
-    if locks.iter().any(|lock| !lock.contenders().is_empty()) {
+    if !rows.is_empty() {
         lines.push(line(&columns, |column| column.title.to_owned()));
     }
     for lock in locks {
         lines.push(heading(lock, style));
-        let (contenders, more) = lock.contenders().split_at(shown(lock));
-        lines.extend(contenders.iter().map(|contender| row(&columns, contender, style)));
-        if !more.is_empty() {
-            lines.push(format!("{INDENT}... {} more", more.len()));
-        }
+        lines.extend(lock.contenders().iter().map(|contender| row(&columns, contender, style)));
     }
     if let Some(height) = style.height.filter(|&height| height < lines.len()) {
         let more = lines.split_off(height.saturating_sub(1)).len();
-        lines.push(format!("... {more} more lines"));
+        lines.push(format!("... and {more} more"));
     }
-    let cut = |line: &String| match style.width {
-        Some(width) => truncate_str(line, width, "…").into_owned(),
-        None => line.clone(),
-    };
-    lines.iter().map(cut).map(|line| line.trim_end().to_owned() + "\n").collect()
-}
-
-fn fold(locks: &[Lock], style: &Style) -> Fold {
-    if !style.folds {
-        return Fold::Never;
-    }
-    let lengths: Vec<usize> = locks.iter().map(|lock| lock.contenders().len()).collect();
-    Fold::fitting(&lengths, style.height)
+    lines.iter().map(|line| style.cut(line.trim_end())).collect()
 }
 
 /// The columns that fit into `room`, each with its width.
-fn fitting(rows: &[&ListedContender], room: Option<usize>) -> Vec<(&'static Column, usize)> {
+fn fitting(rows: &[&ListedContender], room: usize) -> Vec<(&'static Column, usize)> {
     let width = |column: &Column| {
         let widths = rows.iter().map(|row| measure_text_width(&(column.cell)(row)));
         widths.chain([column.title.len()]).max().unwrap_or(0)
     };
     let mut columns: Vec<(&Column, usize)> = COLUMNS.iter().map(|column| (column, width(column))).collect();
-    let Some(room) = room else { return columns };
-    loop {
-        let needed: usize = columns.iter().map(|(_, width)| width + GAP.len()).sum();
-        let over = needed.saturating_sub(room);
-        let next = columns.iter().map(|(column, _)| column.rank).max().unwrap_or(0);
-        let label = columns.iter_mut().find(|(column, _)| column.title == RUNS).map(|(_, width)| width);
-        match label {
-            _ if over == 0 => return columns,
-            Some(width) if next == 0 || next < RARE && *width >= LABEL + over => {
-                let narrowed = width.saturating_sub(over).max(RUNS.len()).min(*width);
-                let over = over - (*width - narrowed);
-                *width = narrowed;
-                if let Some((_, width)) = columns.iter_mut().find(|(column, _)| column.title == PLACE) {
-                    *width = width.saturating_sub(over).max(PLACE.len());
-                }
-                return columns;
-            }
-            _ => columns.retain(|(column, _)| column.rank != next),
+    let needed = |columns: &[(_, usize)]| columns.iter().map(|(_, width)| GAP.len() + width).sum::<usize>();
+    while needed(&columns) > room
+        && let Some((last, _)) = columns.pop()
+    {
+        let rest = room.saturating_sub(needed(&columns) + GAP.len());
+        if last.cut.is_some() && rest >= LEAST {
+            columns.push((last, rest));
         }
     }
+    columns
 }
 
 fn line(columns: &[(&Column, usize)], cell: impl Fn(&Column) -> String) -> String {
-    let cells = columns.iter().map(|(column, width)| {
+    let cells = columns.iter().map(|&(column, width)| {
         let text = cell(column);
-        let text = if column.title == PLACE { cut_host(&text, *width) } else { text };
-        pad_str(&text, *width, console::Alignment::Left, Some("…")).into_owned()
+        let text = if let Some(cut) = column.cut { cut(&text, width) } else { text };
+        pad_str(&text, width, console::Alignment::Left, Some("…")).into_owned()
     });
     format!("{INDENT}{}", cells.collect::<Vec<_>>().join(GAP))
 }
 
-/// `place` (`host:pid`) cut to this width, with the whole process id.
+fn cut_end(text: &str, width: usize) -> String {
+    truncate_str(text, width, "…").into_owned()
+}
+
+/// `host:pid` cut to this width, with the whole process id.
 fn cut_host(place: &str, width: usize) -> String {
-    match place.rsplit_once(':') {
-        Some((host, pid)) if measure_text_width(place) > width => {
-            format!("{}:{pid}", truncate_str(host, width.saturating_sub(pid.len() + 1), "…"))
-        }
-        _ => place.to_owned(),
-    }
+    let (host, pid) = place.split_at(place.rfind(':').unwrap_or(place.len()));
+    cut_end(host, width.saturating_sub(measure_text_width(pid))) + pid
 }
 
 fn row(columns: &[(&Column, usize)], contender: &ListedContender, style: &Style) -> String {
@@ -268,3 +230,6 @@ fn seconds(time: &str) -> String {
         None => time.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;
