@@ -5,7 +5,6 @@
 //! which contain the lock path.
 
 use std::ffi::CString;
-use std::path::Path;
 
 use nix::sys::prctl;
 use nix::unistd::Pid;
@@ -13,23 +12,20 @@ use zklock_core::planted::{Mistake, planted};
 
 use crate::process::sys;
 
-/// The names of workers, at most 15 bytes each: the first is the usual one.
-const NAMES: [&str; 3] = ["lease-guard", "companion", "second-half"];
+/// The name of workers, at most 15 bytes.
+const NAME: &str = "lease-guard";
 
-/// The name of workers up to version 0.1: the command of one may call a newer zklock.
-const OLD_NAME: &str = "zklock-worker";
+/// The names of workers of other versions, whose command may call this zklock.
+const OLD_NAMES: [&str; 3] = ["companion", "second-half", "zklock-worker"];
 
 /// Whether a process with this name is the worker of a zklock.
 pub fn is_worker(name: &str) -> bool {
-    NAMES.contains(&name) || name == OLD_NAME
+    name == NAME || OLD_NAMES.contains(&name)
 }
 
 /// Gives this process, the worker of `monitor`, its own name and command line. A failure is only logged.
 pub(super) fn set(monitor: Pid) {
-    let arguments: Vec<String> =
-        sys::arguments().iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let own_name = prctl::get_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let name = if planted(Mistake::WorkerNamed) { OLD_NAME } else { name(&arguments, &own_name) };
+    let name = if planted(Mistake::WorkerNamed) { "zklock-worker" } else { NAME };
     let set = CString::new(name)
         .map_err(Into::into)
         .and_then(|name| Ok(prctl::set_name(&name)?))
@@ -37,18 +33,6 @@ pub(super) fn set(monitor: Pid) {
     if let Err(error) = set {
         log::debug!("can't change the name of the worker: {error}");
     }
-}
-
-/// The first of the names that no plausible pattern finds together with the monitor: none of its words is in the
-/// `arguments`, and neither the program's file nor `own_name` is a part of it.
-fn name(arguments: &[String], own_name: &str) -> &'static str {
-    let file = arguments.first().and_then(|program| Path::new(program).file_name()?.to_str());
-    let is_in_arguments = |word: &str| arguments.iter().any(|argument| argument.contains(word));
-    let is_found = |name: &&str| {
-        name.split('-').any(is_in_arguments)
-            || [file, Some(own_name)].into_iter().flatten().any(|own| !own.is_empty() && name.contains(own))
-    };
-    NAMES.into_iter().find(|name| !is_found(name)).unwrap_or(NAMES[0])
 }
 
 /// At most `room` bytes: the name, and the monitor's pid if it fits, because a part of it would be another pid.
@@ -61,30 +45,17 @@ fn title(name: &str, monitor: Pid, room: usize) -> String {
 mod tests {
     use super::*;
 
-    fn name_for(line: &str, own_name: &str) -> &'static str {
-        name(&line.split(' ').map(str::to_owned).collect::<Vec<_>>(), own_name)
-    }
-
-    #[test]
-    fn no_word_of_the_name_is_among_the_arguments_nor_zklock_s_own_name_in_it() {
-        assert_eq!(name_for("/usr/bin/zklock -z zookeeper:2181 /locks/job -- true", "zklock"), "lease-guard");
-        assert_eq!(name_for("", ""), "lease-guard");
-        assert_eq!(name_for("zklock /locks/lease -- true", "zklock"), "companion");
-        assert_eq!(name_for("zklock /a -- ./lifeguard.sh --with companion", "zklock"), "second-half");
-        assert_eq!(name_for("zklock /a guard companion half", "zklock"), "lease-guard", "none is free");
-        for own in ["lease-guard", "lease", "guard", "ease"] {
-            assert_eq!(name_for("zklock /a true", own), "companion");
-            assert_eq!(name_for(&format!("./{own} /a true"), "zklock"), "companion");
-        }
-        assert!(NAMES.into_iter().chain([OLD_NAME]).all(|name| name.len() < 16 && is_worker(name)));
-        assert!(!is_worker("zklock") && !is_worker(""));
-    }
-
     #[test]
     fn the_title_has_the_whole_pid_or_none() {
         let monitor = Pid::from_raw(4711);
         assert_eq!(title("lease-guard", monitor, 19), "lease-guard of 4711");
         assert_eq!(title("lease-guard", monitor, 18), "lease-guard");
         assert_eq!(title("lease-guard", monitor, 5), "lease");
+    }
+
+    #[test]
+    fn the_kernel_shows_the_whole_name_and_workers_of_other_versions_are_known() {
+        assert!(OLD_NAMES.into_iter().chain([NAME]).all(|name| name.len() < 16 && is_worker(name)));
+        assert!(!is_worker("zklock") && !is_worker(""));
     }
 }

@@ -42,10 +42,8 @@ pub(crate) fn children_of(parent: Pid) -> Vec<(Pid, String)> {
         .collect()
 }
 
-/// The usual name of workers.
+/// The name of workers.
 pub(crate) const WORKER: &str = "lease-guard";
-/// Their name if a word of the usual one is in the arguments.
-const OTHER_NAME: &str = "companion";
 
 /// Waits until a zklock has a worker that has set its process name, and returns the worker. The worker's parent is the
 /// monitor, which is the process that was started.
@@ -53,9 +51,7 @@ const OTHER_NAME: &str = "companion";
 pub(crate) fn worker_of(zklock: Pid) -> Pid {
     wait_for("the worker", DEADLINE, || {
         let mut children = children_of(zklock).into_iter().map(|(pid, _)| pid);
-        children.find(|pid| {
-            status_of(*pid, "Name").is_some_and(|name| [WORKER, OTHER_NAME].contains(&name.as_str()))
-        })
+        children.find(|pid| status_of(*pid, "Name").is_some_and(|name| name == WORKER))
     })
 }
 

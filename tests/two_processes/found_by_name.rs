@@ -118,7 +118,7 @@ fn killing_all_that_is_found_of_a_nested_pair_frees_both_locks() {
 
 #[test]
 fn the_worker_is_not_found_whatever_zklock_s_file_is_called_and_wherever_it_is() {
-    for name in ["my-lock", "lease-guard", "guard", "companion", "a-lock-with-a-long-name"] {
+    for name in ["my-lock", "a-lock-with-a-long-name"] {
         let case = Case::new("found-renamed");
         symlink(env!("CARGO_BIN_EXE_zklock"), case.dir().join(name)).expect("a link");
         let renamed = format!("cd '{}' && exec ./{name} \"$@\"", case.dir().display());
