@@ -37,10 +37,6 @@ use crate::process::sys;
 /// How often the monitor checks the children it has inherited, if there are any.
 const CHILDREN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The monitor locks its memory once a command has run for this long. Locking takes half a millisecond, which would
-/// delay very short commands, and memory that was just used isn't swapped out yet.
-const LOCK_MEMORY_AFTER: Duration = Duration::from_millis(250);
-
 /// The unrelated children, which zklock has inherited from the program that became zklock by exec. To be listed before
 /// the fork: a worker that is killed soon leaves its command to the monitor before that has looked once.
 ///
@@ -90,18 +86,8 @@ struct MonitorLoop {
     /// A check has shown that there are none, and so there never will be any: while the worker is alive, its
     /// descendants become its own children. Only PID 1 also inherits the orphans of other processes.
     has_only_the_worker: bool,
-    memory: MemoryLock,
-}
-
-/// Whether the monitor's memory is locked, so that it can end processes even on a machine that swaps or whose disk
-/// hangs.
-enum MemoryLock {
-    /// No command runs yet.
-    Off,
-    /// It will be locked at this time.
-    DueAt(BootTime),
-    /// It is locked.
-    On,
+    /// Whether its memory is locked, so that it can end processes even on a machine that swaps or whose disk hangs.
+    is_in_memory: bool,
 }
 
 impl MonitorLoop {
@@ -117,7 +103,7 @@ impl MonitorLoop {
             worker,
             unrelated,
             has_only_the_worker: false,
-            memory: MemoryLock::Off,
+            is_in_memory: false,
         };
         let _ = this.check_children();
         // The code for ending processes runs once without anything to end, so that it is in memory from then on.
@@ -149,35 +135,19 @@ impl MonitorLoop {
     }
 
     fn wait_for_events(&mut self, until: Option<BootTime>) -> std::io::Result<()> {
-        let (stage, now) = (self.sources.side.page.stage(), clock::now());
+        // A command is being started, which takes longer than locking the memory. A waiter's needn't be locked.
+        if !self.is_in_memory && self.sources.side.page.stage() == Stage::Running {
+            sys::lock_memory();
+            self.is_in_memory = true;
+        }
         // No event announces an orphan of an unrelated child.
-        let check = Some(now + CHILDREN_INTERVAL).filter(|_| !self.unrelated.is_empty());
-        let lock = self.lock_memory_when_due(stage, now);
-        let until = [until, check, lock, self.sources.resend_at()].into_iter().flatten().min();
+        let check = Some(clock::now() + CHILDREN_INTERVAL).filter(|_| !self.unrelated.is_empty());
+        let until = [until, check, self.sources.resend_at()].into_iter().flatten().min();
         self.alarm.wait(self.sources.readable(), until)?;
         if !self.has_only_the_worker {
             let _ = self.check_children();
         }
         Ok(())
-    }
-
-    /// Locks the memory once a command has run for [`LOCK_MEMORY_AFTER`]. Returns when that is due, if it is still to
-    /// come.
-    fn lock_memory_when_due(&mut self, stage: Stage, now: BootTime) -> Option<BootTime> {
-        match self.memory {
-            MemoryLock::Off if stage == Stage::Running => {
-                self.memory = MemoryLock::DueAt(now + LOCK_MEMORY_AFTER);
-            }
-            MemoryLock::DueAt(then) if then <= now => {
-                sys::lock_memory();
-                self.memory = MemoryLock::On;
-            }
-            _ => {}
-        }
-        match self.memory {
-            MemoryLock::DueAt(then) => Some(then),
-            MemoryLock::Off | MemoryLock::On => None,
-        }
     }
 
     /// Stops by the signal that stopped the command. If the kernel doesn't stop this group, because no process could
