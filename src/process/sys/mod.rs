@@ -22,7 +22,7 @@ pub use self::children::{any_dead_child, has_children, is_dead, reap, reap_if_de
 pub use self::dead_mans_switch::DeadMansSwitch;
 pub use self::fork::{ForkSide, die_with, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
-pub use self::page::SharedPage;
+pub use self::page::{SharedMoment, SharedPage};
 pub use self::process::{
     detach_from_caller, exit_at_once, fail_on_abort, inherited_descriptors, tune_the_allocator,
 };

@@ -2,41 +2,53 @@
 
 use std::io;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64};
 
 use nix::libc;
 
-/// Numbers shared by both processes after a fork: one stores them, the other loads them. Each number is read and
+/// What two processes share after a fork: one stores it, the other loads it. All is zero at first. Each value is read and
 /// written atomically, and neither side ever waits for the other.
-#[derive(Debug, Clone, Copy)]
-pub struct SharedPage(NonNull<[AtomicU64; Self::LENGTH]>);
+#[derive(Debug)]
+#[repr(C)]
+pub struct SharedPage {
+    /// The worker's stage.
+    pub stage: AtomicU8,
+    /// The command's process group.
+    pub group: AtomicI32,
+    /// How many forwarded signals the worker has taken.
+    pub taken: AtomicU64,
+    /// When the monitor must act.
+    pub deadline: SharedMoment,
+    /// Until when other zklocks may release their locks.
+    pub latest: SharedMoment,
+    /// The length of the path of a node that is being created.
+    pub path_length: AtomicU64,
+    /// This path. A longer one isn't shown.
+    pub path: [AtomicU8; 4000],
+}
+
+/// A moment as both clocks show it.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SharedMoment {
+    /// On the boot clock; zero if there is no such moment.
+    pub boot: AtomicU64,
+    /// On the raw clock.
+    pub raw: AtomicU64,
+}
 
 impl SharedPage {
-    /// How many numbers there are. All are zero at first.
-    pub const LENGTH: usize = 512;
-
     /// Maps the page. It stays mapped as long as the process lives: both processes use it until they end.
-    pub fn map() -> io::Result<Self> {
-        let length = size_of::<[AtomicU64; Self::LENGTH]>();
+    pub fn map() -> io::Result<&'static Self> {
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
         // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
-        let page = unsafe { libc::mmap(ptr::null_mut(), length, protection, flags, -1, 0) };
+        let page = unsafe { libc::mmap(ptr::null_mut(), size_of::<Self>(), protection, flags, -1, 0) };
         if page == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        NonNull::new(page.cast()).map(Self).ok_or_else(|| io::Error::other("mapped at the address zero"))
-    }
-
-    /// The numbers.
-    pub fn numbers(&self) -> &[AtomicU64; Self::LENGTH] {
-        // SAFETY: mapped by `map` with this size, aligned to a page, never unmapped, and zero is a valid value. All
-        // access is atomic.
-        unsafe { self.0.as_ref() }
+        let page = NonNull::new(page.cast()).ok_or_else(|| io::Error::other("mapped at the address zero"))?;
+        // SAFETY: mapped with this size, aligned to a page, never unmapped, and zero is a valid value of each atomic.
+        Ok(unsafe { page.as_ref() })
     }
 }
-
-// SAFETY: it is memory of atomics, which any thread may use.
-unsafe impl Send for SharedPage {}
-// SAFETY: as above.
-unsafe impl Sync for SharedPage {}
