@@ -11,7 +11,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::stat::makedev;
 use nix::sys::statfs::{FsType, fstatfs};
 
-use crate::process::open_files::is_placeholder;
+use crate::process::sys::was_closed;
 use zklock_core::text::shell_word;
 
 /// The largest size of credentials, certificates and keys.
@@ -64,7 +64,7 @@ pub(crate) fn open_to_read(path: &Path) -> io::Result<(File, Metadata)> {
     let metadata = file.metadata()?;
     let kind = metadata.file_type();
     let other = if kind.is_dir() {
-        if descriptor(path).is_some_and(is_placeholder) {
+        if descriptor(path).is_some_and(was_closed) {
             return Err(io::Error::other("it is closed; give a regular file or <(COMMAND)"));
         }
         Some("a directory")

@@ -1,7 +1,8 @@
 //! zklock: run a command while holding a lock in Apache ZooKeeper.
-#![no_main]
 
+use std::env;
 use std::ffi::OsString;
+use std::panic;
 
 use zklock::cli;
 use zklock::cli::{LogFormat, Options, StartError};
@@ -16,24 +17,27 @@ use zklock::subcommands;
 use zklock_core::exit::{self, Exit};
 use zklock_core::text::escaped_lines;
 
-zklock::start!(run_zklock);
+fn main() {
+    end(panic::catch_unwind(run_zklock).unwrap_or(Exit::Code(exit::FAILURE)));
+}
 
-fn run_zklock() {
-    let words = sys::arguments();
+fn run_zklock() -> Exit {
+    let words: Vec<OsString> = env::args_os().collect();
+    sys::ignore_signals_of_writes();
     sys::fail_on_abort();
     sys::tune_the_allocator();
     // First, so that an unknown name ends zklock before it does anything.
     #[cfg(planted)]
     zklock_core::planted::plant(zklock::process::planted::named());
-    if let Some(line) = cli::completion_request(words) {
-        end(subcommands::complete(&line).unwrap_or(Exit::Code(exit::FAILURE)));
+    if let Some(line) = cli::completion_request(&words) {
+        return subcommands::complete(&line).unwrap_or(Exit::Code(exit::FAILURE));
     }
     if let Err(error) = limits::check_stack() {
-        end(complain(&error));
+        return complain(&error);
     }
-    let (options, settings) = match cli::parse(words) {
+    let (options, settings) = match cli::parse(&words) {
         Ok(parsed) => parsed,
-        Err(error) => end(report(&error)),
+        Err(error) => return report(&error),
     };
     let is_json = options.ensemble.log_format == LogFormat::Json;
     output::init(options.ensemble.verbose, options.ensemble.quiet, is_json);
@@ -43,7 +47,7 @@ fn run_zklock() {
             output::queue_output();
             subcommands::run(subcommand, &options, &settings)
         }
-        None => run_command(&options, words),
+        None => run_command(&options, &words),
     };
     let exit = done.unwrap_or_else(|error| {
         output::queue_output();
@@ -51,7 +55,7 @@ fn run_zklock() {
         Exit::Code(exit::FAILURE)
     });
     output::drain_at_the_end();
-    end(exit);
+    exit
 }
 
 fn run_command(options: &Options, words: &[OsString]) -> anyhow::Result<Exit> {

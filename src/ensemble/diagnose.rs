@@ -16,6 +16,7 @@ use super::handshake::{self, Handshake};
 use super::security::{Tls, server_name};
 use super::{Settings, resolver};
 use crate::process::clock;
+use crate::process::thread::builder;
 
 /// The longest diagnosis. The last one before the connect timeout takes at most half of it. Connecting goes on
 /// meanwhile.
@@ -69,7 +70,7 @@ async fn sleep_until(moment: BootTime) {
 async fn in_background(settings: Settings) -> Vec<String> {
     let (sender, answer) = oneshot::channel();
     // Without a thread nothing is known.
-    let _ = thread::Builder::new().spawn(move || sender.send(texts(&settings)));
+    let _ = builder().spawn(move || sender.send(texts(&settings)));
     answer.await.unwrap_or_default()
 }
 
@@ -106,7 +107,7 @@ pub(super) fn ask_all(settings: &Settings, time: Duration) -> Vec<ServerAnswers>
     for (index, server) in servers.iter().cloned().enumerate() {
         let (updates, tls) = (updates.clone(), settings.security.tls.clone());
         // Not joined: looking up a name can hang for longer than `time`.
-        let _ = thread::Builder::new().spawn(move || ask(index, &server, tls.as_ref(), deadline, &updates));
+        let _ = builder().spawn(move || ask(index, &server, tls.as_ref(), deadline, &updates));
     }
     drop(updates);
     let mut all: Vec<_> = servers.iter().cloned().map(ServerAnswers::new).collect();
@@ -144,7 +145,7 @@ fn ask(
         // The first address is asked by this thread, because another thread starts late on a busy machine.
         let first = addresses.next();
         for address in addresses {
-            let _ = thread::Builder::new().spawn_scoped(scope, move || ask(address));
+            let _ = builder().spawn_scoped(scope, move || ask(address));
         }
         first.map(ask);
     });

@@ -5,13 +5,14 @@
 //! connections without answering is the only one ever tried. zklock makes a separate attempt for each address.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::thread;
 use std::time::Duration;
 
 use async_io::Timer;
 use futures::channel::oneshot;
 use futures::future::{Either, join_all, select};
 use zklock_core::hosts::Server;
+
+use crate::process::thread;
 
 /// The servers of the connect string, and the known addresses of each.
 pub(super) struct Resolver(Vec<ResolvedServer>);
@@ -60,7 +61,7 @@ impl ResolvedServer {
 fn look_up(name: Server) -> oneshot::Receiver<Vec<Server>> {
     let (sender, receiver) = oneshot::channel();
     // If the thread can't be started the sender is dropped, and the lookup ends without a result.
-    let _ = thread::Builder::new().spawn(move || {
+    let _ = thread::builder().spawn(move || {
         let addresses = addresses(&name).unwrap_or_default();
         sender.send(as_servers(&name, &addresses))
     });

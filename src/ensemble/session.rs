@@ -27,6 +27,7 @@ use super::watches::Watches;
 use super::{
     Asker, NodePath, Reply, Request, RequestError, SessionChange, SessionKey, Settings, diagnose, write,
 };
+use crate::process::thread::builder;
 use crate::process::{clock, sys};
 
 /// The name of a session's thread.
@@ -112,8 +113,7 @@ impl Session {
         report_panics_once();
         let (commands, inbox) = unbounded();
         let sink = SessionSink { key, sink: Box::new(sink) };
-        let thread =
-            thread::Builder::new().name(THREAD.to_owned()).spawn(move || run(&settings, inbox, &sink))?;
+        let thread = builder().name(THREAD.to_owned()).spawn(move || run(&settings, inbox, &sink))?;
         Ok(Self { commands, _thread: thread })
     }
 

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use console::{Term, truncate_str};
@@ -13,6 +12,8 @@ use log::Level;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use zklock_core::planted::{Mistake, planted};
+
+use crate::process::thread;
 
 /// The capacity of the queue. Messages that don't fit are dropped, the least important first.
 const MOST_BYTES: usize = 256 * 1024;
@@ -130,7 +131,7 @@ fn offer(item: Item) {
         OutputMode::Queued if !state.has_writer && matches!(item, Item::Line(None)) => {}
         OutputMode::Queued => {
             if !state.has_writer {
-                let started = thread::Builder::new().name("output".to_owned()).spawn(write_all);
+                let started = thread::builder().name("output".to_owned()).spawn(write_all);
                 if started.is_err() {
                     // No thread can be started, so only text that can be written without waiting is written.
                     drop(state);

@@ -39,7 +39,7 @@ pub fn print_by(write: impl FnOnce() -> io::Result<()>) -> Result<Exit> {
     }
 }
 
-/// In place of a stdout that was closed at the start, there is a descriptor that is open for neither.
+/// In place of a stdout that was closed at the start, there is one that is open for reading.
 fn is_open_for_writing() -> bool {
     fcntl(io::stdout(), FcntlArg::F_GETFL).is_ok_and(|flags| flags & (libc::O_WRONLY | libc::O_RDWR) != 0)
 }

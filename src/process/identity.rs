@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
 
 use nix::unistd::{Pid, Uid, User};
@@ -11,6 +10,8 @@ use zklock_core::queue::name::Mode;
 use zklock_core::queue::record::{Process, Record};
 
 use super::{proc_file, proc_stat};
+
+use crate::process::thread;
 
 /// The longest wait for the name of the user. The worker does nothing else meanwhile.
 const LONGEST_LOOK_UP: Duration = Duration::from_millis(500);
@@ -47,7 +48,7 @@ fn user_name(uid: Uid) -> Option<String> {
     let (sender, receiver) = mpsc::channel();
     // In a thread that isn't joined, because a name service can hang, and zklock must not.
     let look_up = move || sender.send(User::from_uid(uid).ok().flatten().map(|user| user.name));
-    thread::Builder::new().name("user name".to_owned()).spawn(look_up).ok()?;
+    thread::builder().name("user name".to_owned()).spawn(look_up).ok()?;
     receiver.recv_timeout(LONGEST_LOOK_UP).ok()?
 }
 

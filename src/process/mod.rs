@@ -15,3 +15,4 @@ pub mod proc_file;
 pub mod proc_stat;
 pub mod sys;
 pub mod system_error;
+pub mod thread;

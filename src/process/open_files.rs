@@ -1,11 +1,9 @@
 //! The limit of open files, which the shell's `ulimit -n` shows.
 
-use std::io;
 use std::os::fd::RawFd;
 
 use anyhow::{Result, ensure};
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::resource::{Resource, getrlimit};
 
 use super::sys::inherited_descriptors;
@@ -41,17 +39,6 @@ pub fn check_limit(servers: usize) -> Result<()> {
          LimitNOFILE={enough}"
     );
     Ok(())
-}
-
-/// Whether this number is only occupied, because it was closed when zklock was started.
-pub(crate) fn is_placeholder(number: RawFd) -> bool {
-    let flags = match number {
-        0 => fcntl(io::stdin(), FcntlArg::F_GETFL),
-        1 => fcntl(io::stdout(), FcntlArg::F_GETFL),
-        2 => fcntl(io::stderr(), FcntlArg::F_GETFL),
-        _ => return false,
-    };
-    flags.is_ok_and(|flags| OFlag::from_bits_retain(flags).contains(OFlag::O_PATH))
 }
 
 /// How many of the numbers below the limit inherited files have, not counting stdin, stdout and stderr. All are taken if

@@ -4,7 +4,6 @@
 //! Each one has its own thread, so that neither signals nor deadlines wait for it.
 
 use std::io;
-use std::thread;
 
 use anyhow::{Context, Result};
 use zklock_core::leftover_nodes::LeftoverNodes;
@@ -15,6 +14,7 @@ use crate::ensemble::{
     BlockingError, BlockingSession, Limit, NodePath, RequestError, SessionChange, SessionKey, Settings,
 };
 use crate::link::clean;
+use crate::process::thread;
 use crate::worker::inbox::Emitter;
 
 /// Starts separate sessions.
@@ -49,7 +49,7 @@ impl SideSessions {
 
     fn start(&self, task: impl FnOnce(Settings) -> Input + Send + 'static) -> Result<()> {
         let (settings, events) = (self.settings.clone(), self.events.clone());
-        let thread = thread::Builder::new().name("side session".to_owned());
+        let thread = thread::builder().name("side session".to_owned());
         let started: io::Result<_> = thread.spawn(move || events.emit(task(settings)));
         started.context("can't start a thread to ask the servers")?;
         Ok(())

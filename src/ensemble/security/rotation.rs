@@ -6,7 +6,6 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread;
 use std::time::Duration;
 
 use zookeeper_client::{Error, TlsDynamicCerts};
@@ -14,6 +13,7 @@ use zookeeper_client::{Error, TlsDynamicCerts};
 use super::tls::{Ca, Identity, Tls};
 use crate::files;
 use crate::process::system_error::explain;
+use crate::process::thread;
 
 /// How often to check the files. A new certificate is usually installed long before the old one expires.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -87,7 +87,7 @@ impl Rotation {
             let reloader = Reloader { tls: tls.clone(), certs: certs.clone(), hosts };
             // In a separate thread, because a file system can hang, and the session must not.
             let started =
-                thread::Builder::new().name("certificates".to_owned()).spawn(move || reloader.run(&inbox));
+                thread::builder().name("certificates".to_owned()).spawn(move || reloader.run(&inbox));
             if let Err(error) = started {
                 log::debug!("the certificates are not read again: {error}");
             }

@@ -14,7 +14,7 @@ pub fn replace_arguments(shown: impl FnOnce(usize) -> Vec<u8>) -> io::Result<()>
     bytes.resize(room, 0);
     // SAFETY: the kernel put the arguments there when the program started: `room` bytes that stay mapped and writable
     // as long as the process lives. There is one thread, or no other one reads arguments, and no reference to them
-    // exists: `start` has copied them.
+    // exists: `main` has copied them.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), ptr::with_exposed_provenance_mut(start), room) };
     Ok(())
 }

@@ -49,7 +49,7 @@ impl Image {
 }
 
 /// `NAME=value`.
-pub(super) fn variable((name, value): (OsString, OsString)) -> Result<CString, NulError> {
+fn variable((name, value): (OsString, OsString)) -> Result<CString, NulError> {
     let mut bytes = name.into_vec();
     bytes.push(b'=');
     bytes.extend(value.into_vec());

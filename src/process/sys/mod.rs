@@ -32,5 +32,5 @@ pub use self::signals::{
 };
 pub use self::spawn::{Spawned, spawn};
 pub use self::stack::return_unused_stack;
-pub use self::start::{arguments, start};
+pub use self::start::{ignore_signals_of_writes, was_closed};
 pub use self::witness::start_witness;

@@ -1,7 +1,6 @@
 //! Gathers the facts: asks each server directly, and tries requests in a session.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -20,6 +19,7 @@ use crate::ensemble::{
     BlockingError, BlockingSession, Limit, RequestError, ServerReport, ServerTime, Settings, Tls, inspect,
 };
 use crate::process::clock;
+use crate::process::thread;
 
 /// How often to check for a signal while waiting for the direct answers.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -65,7 +65,7 @@ pub(super) fn gather(check: &CheckOptions, options: &Options, interrupt: &Interr
 fn ask_each(settings: Settings, connect_timeout: Duration) -> Result<Receiver<Vec<ServerReport>>> {
     let (sender, servers) = channel();
     // Not joined: after Ctrl-C its result isn't needed.
-    let thread = thread::Builder::new().spawn(move || sender.send(inspect(&settings, connect_timeout)));
+    let thread = thread::builder().spawn(move || sender.send(inspect(&settings, connect_timeout)));
     thread.context("can't start a thread to ask the servers")?;
     Ok(servers)
 }

@@ -2,7 +2,6 @@
 
 use std::io::{self, IsTerminal, stdout};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 
 use anyhow::Result;
 use signal_hook::consts::SIGWINCH;
@@ -12,6 +11,7 @@ use zklock_core::exit::Exit;
 use super::{closed_messages, print, table};
 use crate::cli::StatusOptions;
 use crate::ensemble::ServerTime;
+use crate::process::thread;
 use crate::subcommands::listing::Listing;
 
 /// Moves the cursor to the top left corner, and clears the screen and the scrollback.
@@ -35,7 +35,7 @@ impl Screen {
         let screen = Self::default();
         let picture = Arc::clone(&screen.picture);
         let mut resized = Signals::new([SIGWINCH])?;
-        thread::Builder::new().name("resize".to_owned()).spawn(move || {
+        thread::builder().name("resize".to_owned()).spawn(move || {
             for _ in &mut resized {
                 let picture = picture.lock().unwrap_or_else(PoisonError::into_inner);
                 // A closed stdout is noticed at the next change.
