@@ -25,7 +25,6 @@ fn run_zklock() -> Exit {
     let words: Vec<OsString> = env::args_os().collect();
     sys::ignore_signals_of_writes();
     sys::fail_on_abort();
-    sys::tune_the_allocator();
     // First, so that an unknown name ends zklock before it does anything.
     #[cfg(planted)]
     zklock_core::planted::plant(zklock::process::planted::named());

@@ -1,4 +1,4 @@
-//! File descriptors, the memory allocator, and the handler for SIGABRT of this process.
+//! File descriptors, and the handler for SIGABRT of this process.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -46,25 +46,6 @@ pub fn exit_at_once(code: u8) -> ! {
     // SAFETY: a system call on a number; no code of this process runs afterwards.
     unsafe { libc::_exit(code.into()) }
 }
-
-/// Tunes the C library's allocator for a short life of little memory.
-///
-/// All threads allocate from one heap: the C library would map a heap for each, and zklock's threads take turns. The
-/// heap grows in steps of `HEAP_STEP` and doesn't shrink: by default a start lets it grow and shrink seven times, and
-/// the kernel clears the same pages each time.
-pub fn tune_the_allocator() {
-    // SAFETY: sets parameters of the allocator, which may be done at any time.
-    #[cfg(target_env = "gnu")]
-    unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, 1);
-        libc::mallopt(libc::M_TRIM_THRESHOLD, 4 * HEAP_STEP);
-        libc::mallopt(libc::M_TOP_PAD, HEAP_STEP);
-    }
-}
-
-/// In bytes; as much as a short run needs. Untouched pages of it cost nothing.
-#[cfg(target_env = "gnu")]
-const HEAP_STEP: i32 = 256 * 1024;
 
 /// Makes an abort end this process as a failure, with a message. The standard library aborts if it can't allocate
 /// memory, and a server can make the client library ask for any amount of it.
