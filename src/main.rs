@@ -34,8 +34,8 @@ fn run_zklock() -> Exit {
     if let Err(error) = limits::check_stack() {
         return complain(&error);
     }
-    let (options, settings) = match cli::parse(&words) {
-        Ok(parsed) => parsed,
+    let options = match cli::parse(&words) {
+        Ok(options) => options,
         Err(error) => return report(&error),
     };
     let is_json = options.ensemble.log_format == LogFormat::Json;
@@ -44,7 +44,7 @@ fn run_zklock() -> Exit {
     let done = match &options.subcommand {
         Some(subcommand) => {
             output::queue_output();
-            subcommands::run(subcommand, &options, &settings)
+            subcommands::run(subcommand, &options)
         }
         None => run_command(&options, &words),
     };

@@ -26,11 +26,10 @@ pub fn run(plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Result<Exi
     under_lock(plan, job, connection).with_context(|| job.invocation.first_lock().to_string())
 }
 
-fn under_lock(mut plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Result<Exit> {
+fn under_lock(plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Result<Exit> {
     refuse_faked_clocks()?;
     // All files are read before there are two processes that could wait for a disk.
     let settings = Settings::new(connection, plan.connect_by())?;
-    plan.has_credentials = !settings.security.credentials.is_empty();
     // The usual hook would wait for a stderr that isn't read, in either process.
     panic::set_hook(Box::new(|panic| log::error!("a bug in zklock: {panic}")));
     let start = "can't start a second process to watch over the command";

@@ -1,12 +1,15 @@
 //! The definition of the command line, from which the help, the manual page and the completions are generated too.
 
-use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, Parser};
+use std::ffi::OsStr;
 
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser};
+
+use super::StartError;
 use super::ensemble::Ensemble;
 use super::lock::LockOptions;
+use super::settings::Setting;
 use super::subcommands::Subcommand;
-use super::{SUBCOMMANDS, StartError};
 
 /// Runs COMMAND while it holds the lock PATH in ZooKeeper.
 #[derive(Debug, Parser)]
@@ -52,9 +55,13 @@ pub struct Options {
     #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "Output")]
     pub version: Option<bool>,
 
-    /// What to do instead of running a command. `parse` adds the subcommands to the definition if they can be needed.
-    #[arg(skip)]
+    /// What to do instead of running a command.
+    #[command(subcommand)]
     pub subcommand: Option<Subcommand>,
+
+    /// The settings in effect, with their sources.
+    #[arg(skip)]
+    pub settings: Vec<Setting>,
 }
 
 const EXIT_CODES: &str = "\
@@ -75,32 +82,54 @@ The command sees ZKLOCK_PATH, ZKLOCK_NODE, ZKLOCK_FENCING_TOKEN and ZKLOCK_LOCKS
 
 Example: zklock -n -E 0 /locks/backup -- ./backup.sh --all";
 
+/// Subcommands that only print text, without a configuration or servers.
+const SUBCOMMANDS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
+
+/// The definition of the command line.
+pub fn definition() -> Command {
+    with_help(with_any_values(Options::command()).mut_subcommands(with_any_values))
+}
+
+/// Whether this word is a subcommand.
+pub(super) fn is_subcommand(word: &OsStr) -> bool {
+    word.to_str().is_some_and(<Subcommand as clap::Subcommand>::has_subcommand)
+}
+
+/// Whether a subcommand is on the line that reads neither settings nor servers.
+pub(super) fn is_without_servers(line: &ArgMatches) -> bool {
+    line.subcommand_name().is_some_and(|subcommand| SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand))
+}
+
+/// Whether the option with this id is on the line.
+pub(super) fn is_given(line: &ArgMatches, id: &str) -> bool {
+    line.value_source(id) == Some(ValueSource::CommandLine)
+}
+
 /// Takes the word behind an option as its value even if it begins with a dash, as getopt(3) does: `--label -x` has a
 /// label, and `-w -10s` an invalid time.
-pub(super) fn with_any_values(command: Command) -> Command {
+fn with_any_values(command: Command) -> Command {
     command.mut_args(|arg| {
         let takes_a_value = !arg.is_positional() && arg.get_action().takes_values();
         if takes_a_value { arg.allow_hyphen_values(true) } else { arg }
     })
 }
 
-/// Gives each subcommand its own help. The help of the subcommands `without_servers` leaves out the connection options,
-/// which they accept and ignore.
-pub(super) fn with_help(command: Command, without_servers: &[&str]) -> Command {
+/// Gives each subcommand its own help. The help of those without servers leaves out the connection options, which they
+/// accept and ignore.
+fn with_help(command: Command) -> Command {
     let global = command.get_arguments().filter(|arg| arg.is_global_set());
-    // The copies for the subcommands read no variable: it would override an option before the subcommand.
     let copy = |arg: &Arg| match arg.get_id().as_str() {
         // The details are about an option that subcommands don't have: -w.
         "connect_timeout" => arg.clone().long_help(None),
         _ => arg.clone(),
     };
-    let shown: Vec<Arg> = global.map(|arg| copy(arg).env(None::<&str>)).collect();
+    let shown: Vec<Arg> = global.map(copy).collect();
     let hidden: Vec<Arg> = shown.iter().map(|arg| arg.clone().hide(true)).collect();
     let help = |text: &'static str| {
         Arg::new("help").short('h').long("help").action(ArgAction::Help).help(text).help_heading(None::<&str>)
     };
     command.mut_subcommands(|subcommand| {
-        if without_servers.contains(&subcommand.get_name()) {
+        if SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand.get_name()) {
             subcommand.args(&hidden).arg(help("Print this help"))
         } else {
             subcommand.args(&shown).arg(help("Print this subcommand's options; --help adds the common ones"))
@@ -122,22 +151,16 @@ pub(super) fn subcommand_with(definition: &Command, option: &str) -> Option<Stri
 }
 
 /// Refuses options of the main job before a subcommand, where they have no effect.
-pub(super) fn check_goes_with_subcommand(matches: &ArgMatches) -> Result<(), StartError> {
-    let given = matches
-        .subcommand_name()
-        .and_then(|name| SUBCOMMANDS.iter().copied().find(|subcommand| *subcommand == name));
-    let Some(subcommand) = given else {
-        return Ok(());
-    };
+pub(super) fn check_goes_with_subcommand(line: &ArgMatches) -> Result<(), StartError> {
+    let Some(subcommand) = line.subcommand_name() else { return Ok(()) };
     let of_the_lock = LockOptions::augment_args(Command::new("lock"));
-    let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let has_effect = |id: &str| subcommand == "check" && id == "session_timeout";
-    let is_misplaced = |id: &str| is_given(id) && !has_effect(id);
+    let is_misplaced = |id: &str| is_given(line, id) && !has_effect(id);
     match of_the_lock.get_arguments().find(|arg| is_misplaced(arg.get_id().as_str())) {
         Some(arg) => {
             let option = arg.get_long().unwrap_or_default();
             let message = format!("--{option} doesn't go with '{subcommand}'");
-            Err(StartError::Usage { message, subcommand: Some(subcommand) })
+            Err(StartError::Usage { message, subcommand: Some(subcommand.to_owned()) })
         }
         None => Ok(()),
     }

@@ -20,8 +20,6 @@ pub struct Ensemble {
         long,
         global = true,
         value_name = "HOSTS",
-        env = "ZKLOCK_ZOOKEEPER",
-        hide_env = true,
         hide_short_help = true,
         default_value = "localhost:2181",
         value_parser = values::checked(Hosts::parse),
@@ -40,8 +38,6 @@ pub struct Ensemble {
         long,
         global = true,
         value_name = "FILE",
-        env = "ZKLOCK_CONFIG",
-        hide_env = true,
         hide_short_help = true,
         long_help = "Read the settings from this file\n\n\
                      It is TOML, and replaces /etc/zklock.toml and ~/.config/zklock/config.toml. The variable \

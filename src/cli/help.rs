@@ -4,7 +4,8 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgMatches, Command};
 
-use super::{SUBCOMMANDS, mistake};
+use super::definition::is_subcommand;
+use super::mistake;
 
 /// The ids of the options in the short help, in order.
 const MOST_USED: [&str; 11] = [
@@ -42,7 +43,7 @@ pub(super) fn as_options(words: &[OsString]) -> Option<Vec<OsString>> {
     let at = words.iter().skip(1).position(is_meant)? + 1;
     let (before, rest) = words.split_at_checked(at)?;
     let (word, rest) = rest.split_first()?;
-    let is_subcommand = |word: &OsString| SUBCOMMANDS.iter().any(|subcommand| word == subcommand);
+    let is_subcommand = |word: &OsString| is_subcommand(word);
     let behind = before.last().filter(|last| is_subcommand(last));
     let is_help = word == "help";
     // Of a subcommand: `zklock help status`, `zklock status help`.

@@ -11,7 +11,7 @@ use zklock_core::path::{LockPath, PathError};
 use zklock_core::spelling::nearest;
 use zklock_core::text::{escaped, shell_word};
 
-use super::{SUBCOMMANDS, other_tools};
+use super::{definition, other_tools};
 use crate::plan::Invocation;
 
 /// Why the words aren't locks and a command.
@@ -37,7 +37,7 @@ pub enum InvocationError {
     OncePerSeveral,
     /// A misspelt subcommand, and the subcommand that was probably meant.
     #[error("'{0}' is neither a lock path, which begins with '/', nor a subcommand; did you mean '{1}'?")]
-    MisspeltSubcommand(String, &'static str),
+    MisspeltSubcommand(String, String),
     /// A subcommand of another lock program, and what to write instead.
     #[error("'{0}' is not a subcommand of zklock: {1}")]
     SubcommandOfOtherTool(String, &'static str),
@@ -127,13 +127,15 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
         .map(|word| {
             LockPath::parse(word).map_err(|why| {
                 let word = escaped(word.as_encoded_bytes());
-                match (other_tools::subcommand(&word), nearest(&word, SUBCOMMANDS.iter().copied())) {
+                let definition = definition();
+                let subcommands = definition.get_subcommands().map(clap::Command::get_name);
+                match (other_tools::subcommand(&word), nearest(&word, subcommands)) {
                     _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
                         InvocationError::Descriptor(word)
                     }
                     (Some(instead), _) => InvocationError::SubcommandOfOtherTool(word, instead),
                     (None, Some(subcommand)) if why == PathError::NotAbsolute => {
-                        InvocationError::MisspeltSubcommand(word, subcommand)
+                        InvocationError::MisspeltSubcommand(word, subcommand.to_owned())
                     }
                     _ => InvocationError::Path(word, why),
                 }

@@ -1,16 +1,14 @@
 //! Messages for mistakes on the command line and in variables.
 
-use std::env;
 use std::ffi::OsString;
 
-use clap::ArgMatches;
 use clap::error::{ContextKind, Error, ErrorKind};
-use clap::parser::ValueSource;
 use zklock_core::spelling::nearest_or_longer;
 use zklock_core::text::escaped;
 
-use super::{SUBCOMMANDS, SUBCOMMANDS_WITHOUT_SERVERS, StartError, definition, other_tools, version};
-use crate::config::{self, ConfigError, context};
+use super::definition::is_subcommand;
+use super::{StartError, definition, other_tools, version};
+use crate::config::{self, context};
 
 /// Why zklock doesn't start, by clap's error about these words.
 pub(super) fn usage(error: Error, words: &[OsString]) -> StartError {
@@ -19,22 +17,21 @@ pub(super) fn usage(error: Error, words: &[OsString]) -> StartError {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => StartError::Help(error),
         _ => {
             let subcommand = subcommand(words);
-            StartError::Usage { message: text(&error, subcommand), subcommand }
+            StartError::Usage { message: text(&error, subcommand.as_deref()), subcommand }
         }
     }
 }
 
 /// The subcommand behind which a mistake among these words is; none if it is before the subcommand.
-fn subcommand(words: &[OsString]) -> Option<&'static str> {
-    let subcommand = |word: &OsString| SUBCOMMANDS.iter().copied().find(|subcommand| word == subcommand);
-    let mut found = words.iter().enumerate().skip(1).filter_map(|(at, word)| Some((at, subcommand(word)?)));
-    found.find(|(at, _)| words.get(..*at).is_some_and(are_options)).map(|(_, subcommand)| subcommand)
+fn subcommand(words: &[OsString]) -> Option<String> {
+    let mut found = words.iter().enumerate().skip(1).filter(|(_, word)| is_subcommand(word));
+    let (_, subcommand) = found.find(|(at, _)| words.get(..*at).is_some_and(are_options))?;
+    subcommand.to_str().map(str::to_owned)
 }
 
 /// Whether the words behind the first are options without mistakes, as before a subcommand, and none of them is a path.
 pub(super) fn are_options(words: &[OsString]) -> bool {
-    let without_variables = definition().mut_args(|arg| arg.env(None::<&str>));
-    let matches = without_variables.try_get_matches_from(words);
+    let matches = definition().try_get_matches_from(words);
     matches.is_ok_and(|matches| matches.subcommand_name().is_none() && !matches.contains_id("words"))
 }
 
@@ -86,48 +83,6 @@ fn by_letter<'a>(
     found.next().is_none().then_some(option)
 }
 
-/// A variable whose value its option doesn't accept.
-pub(super) struct InvalidVariable {
-    /// The option's id.
-    pub(super) option: String,
-    name: String,
-    why: String,
-}
-
-impl InvalidVariable {
-    /// The first one in the environment.
-    pub(super) fn find() -> Option<Self> {
-        definition().get_arguments().find_map(|option| {
-            let name = option.get_env()?;
-            let value = env::var_os(name)?;
-            let why = config::accepts(option, &value, &value).err()?;
-            Some(Self { option: option.get_id().to_string(), name: name.display().to_string(), why })
-        })
-    }
-
-    /// An error, unless the variable isn't needed: the command line has another value, or a subcommand without servers. clap
-    /// refuses the variable even then if the option comes after a subcommand.
-    pub(super) fn check(&self, matches: &ArgMatches) -> Result<(), StartError> {
-        let is_given = matches.value_source(&self.option) == Some(ValueSource::CommandLine);
-        match matches.subcommand_name() {
-            Some(subcommand) if SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand) => Ok(()),
-            _ if is_given => Ok(()),
-            _ => Err(StartError::Variable(self.name.clone(), self.why.clone())),
-        }
-    }
-}
-
-/// Attributes an unreadable configuration file to the variable that names it, if one does.
-pub(super) fn attribute_config(error: ConfigError, matches: &ArgMatches) -> StartError {
-    let is_by_variable = matches.value_source("config") == Some(ValueSource::EnvVariable);
-    match error {
-        ConfigError::Unreadable { .. } if is_by_variable => {
-            StartError::Variable("ZKLOCK_CONFIG".to_owned(), error.to_string())
-        }
-        error => error.into(),
-    }
-}
-
 fn shown(text: &str) -> String {
     escaped(text.as_bytes())
 }
@@ -136,7 +91,7 @@ fn shown(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn mistake(words: &[&str]) -> (String, Option<&'static str>) {
+    fn mistake(words: &[&str]) -> (String, Option<String>) {
         let words: Vec<_> = std::iter::once("zklock").chain(words.iter().copied()).map(Into::into).collect();
         let error = definition().try_get_matches_from(&words).unwrap_err();
         match usage(error, &words) {
@@ -214,7 +169,7 @@ mod tests {
             (&["--wait", "status"], None),
             (&["-w", "soon", "/status", "status"], None),
         ] {
-            assert_eq!(mistake(words).1, expected, "{words:?}");
+            assert_eq!(mistake(words).1.as_deref(), expected, "{words:?}");
         }
     }
 }

@@ -16,19 +16,18 @@ mod subcommands;
 mod values;
 mod version;
 
-use std::env;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
-use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 use thiserror::Error;
 
 pub use self::completion::{ByShell, Completion, complete, completion_request};
-pub use self::definition::Options;
+pub use self::definition::{Options, definition};
+use self::definition::{is_given, is_without_servers};
 pub use self::ensemble::{Ensemble, LogFormat};
 pub use self::invocation::InvocationError;
 pub use self::lock::{LockOptions, Naming, OnLost};
-use self::mistake::InvalidVariable;
 pub use self::own_script::refuse_own_script;
 pub use self::security::SecurityOptions;
 pub use self::settings::{Setting, SettingValue, Source};
@@ -36,13 +35,6 @@ pub use self::subcommands::{
     CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Subcommand,
 };
 use crate::config::{self, Config, ConfigError};
-use crate::plan::{AUTH, AuthLines};
-
-/// The names of the subcommands.
-const SUBCOMMANDS: &[&str] = &["status", "revoke", "check", "forget", "completions", "man"];
-
-/// Subcommands that only print text, without a configuration or servers.
-const SUBCOMMANDS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
 
 /// Why zklock doesn't start.
 #[derive(Debug, Error)]
@@ -57,12 +49,12 @@ pub enum StartError {
     #[error("{0}")]
     Version(String),
     /// A mistake on the command line: the message, and the subcommand behind which it is.
-    #[error("{message}\nzklock: see 'zklock {}--help'", subcommand.map_or_else(String::new, |subcommand| format!("{subcommand} ")))]
+    #[error("{message}\nzklock: see 'zklock {}--help'", subcommand.as_ref().map_or_else(String::new, |subcommand| format!("{subcommand} ")))]
     Usage {
         /// What is wrong, and the remedy.
         message: String,
         /// The subcommand, whose help explains more.
-        subcommand: Option<&'static str>,
+        subcommand: Option<String>,
     },
     /// A variable has an invalid value: the variable and the reason.
     #[error("{0}: {1}")]
@@ -73,134 +65,64 @@ pub enum StartError {
 }
 
 /// Parses the command line `words`, of which the first is the program. Precedence: command line, environment,
-/// configuration files. Also returns the settings in effect with their sources, for a subcommand that shows them.
+/// configuration files, defaults.
 ///
 /// # Errors
 /// If any of these has an invalid value, even one that is overridden in a configuration file; or for a request for
 /// help.
-pub fn parse(words: &[OsString]) -> Result<(Options, Vec<Setting>), StartError> {
+pub fn parse(words: &[OsString]) -> Result<Options, StartError> {
     let asked = help::as_options(words);
     let words = asked.as_deref().unwrap_or(words);
-    // The option whose variable is invalid but not needed.
-    let mut unread = None;
-    let matches = match adjusted_definition(Some(words), |command| command).try_get_matches_from(words) {
-        Ok(matches) => matches,
-        Err(error) => {
-            let Some(variable) = InvalidVariable::find() else { return Err(mistake::usage(error, words)) };
-            let without = without_variable(definition(), &variable.option);
-            let matches =
-                without.try_get_matches_from(words).map_err(|error| mistake::usage(error, words))?;
-            variable.check(&matches)?;
-            unread = Some(variable.option);
-            matches
-        }
-    };
-    if help::is_requested(&matches) {
-        return Err(StartError::ShortHelp(help::short(&definition())));
+    let mut definition = definition();
+    let mistake = |error| mistake::usage(error, words);
+    let line = definition.try_get_matches_from_mut(words).map_err(mistake)?;
+    if help::is_requested(&line) {
+        return Err(StartError::ShortHelp(help::short(&definition)));
     }
-    let file = matches.get_one::<std::path::PathBuf>("config");
-    let mut config = match matches.subcommand_name() {
-        // A broken configuration file doesn't affect these subcommands.
-        Some(subcommand) if SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand) => Config::default(),
-        _ => config::read(definition, file.map(AsRef::as_ref))
-            .map_err(|error| mistake::attribute_config(error, &matches))?,
-    };
-    if matches.value_source("verbose") == Some(ValueSource::CommandLine) {
-        config.remove("quiet");
-    }
-    // Settings of a file become defaults, so that the command line and the environment take precedence.
-    let matches = if config.is_empty() {
-        matches
+    // A broken configuration file or variable doesn't affect a subcommand that doesn't need it.
+    let (config, settings) = if is_without_servers(&line) {
+        (Config::default(), vec![])
     } else {
-        let definition = with_defaults(words, &config, unread);
-        definition.try_get_matches_from(words).map_err(|error| mistake::usage(error, words))?
+        let config = read_config(&definition, &line)?;
+        let settings = settings::in_effect(&definition, &line, &config)?;
+        (config, settings)
     };
-    let mut options = options(&matches).map_err(|error| mistake::usage(error, words))?;
-    let is_on_command_line = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let from_files = config.values().filter(|value| !is_on_command_line(&value.id()));
+    definition::check_goes_with_subcommand(&line)?;
+    let auth = settings::auth(&line, &config);
+    let mut options = Options::from_arg_matches(&line).map_err(mistake)?;
+    settings::put_into(&mut options, &settings, &mut definition).map_err(mistake)?;
+    let from_files = config.values().filter(|value| !is_given(&line, &value.id()));
     options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
-    credentials(&mut options.ensemble, &matches, &config);
     options.ensemble.unreachable_files = config.unreachable().to_vec();
-    definition::check_goes_with_subcommand(&matches)?;
+    options.settings = settings;
+    options.settings.push(Setting::auth(auth.as_ref().map(|(source, _)| source)));
+    if let Some((source, lines)) = auth {
+        if let Source::Environment(_) = source {
+            options.ensemble.security.auth_file = None;
+        }
+        options.ensemble.auth = lines;
+    }
     if let Some(Subcommand::Revoke(revoke)) = &mut options.subcommand {
-        revoke
-            .check_node()
-            .map_err(|why| StartError::Usage { message: why.to_string(), subcommand: Some("revoke") })?;
+        revoke.check_node().map_err(|why| StartError::Usage {
+            message: why.to_string(),
+            subcommand: Some("revoke".to_owned()),
+        })?;
     }
-    let shows_settings =
-        matches!(&options.subcommand, Some(Subcommand::Status(status)) if status.show_config);
-    let settings = if shows_settings { settings::in_effect(&matches, &config) } else { vec![] };
-    Ok((options, settings))
+    Ok(options)
 }
 
-fn options(matches: &ArgMatches) -> Result<Options, clap::Error> {
-    let subcommand = matches.subcommand_name().map(|_| Subcommand::from_arg_matches(matches)).transpose()?;
-    Ok(Options { subcommand, ..Options::from_arg_matches(matches)? })
-}
-
-/// Selects the credentials: `--auth-file` on the command line, or else the variable, or else the configuration.
-fn credentials(ensemble: &mut Ensemble, matches: &ArgMatches, config: &Config) {
-    if matches.value_source("auth_file") == Some(ValueSource::CommandLine) {
-        return;
+/// Reads the configuration file that the command line or the variable names, or else the default ones.
+fn read_config(definition: &clap::Command, line: &ArgMatches) -> Result<Config, StartError> {
+    if let Some(file) = line.get_one::<PathBuf>("config") {
+        return Ok(config::read(definition, Some(file))?);
     }
-    if let Some(text) = env::var_os(AUTH).filter(|text| !text.is_empty()) {
-        ensemble.security.auth_file = None;
-        ensemble.auth = vec![AuthLines { place: AUTH.to_owned(), text }];
-        return;
+    match settings::variable("config") {
+        Some((name, file)) => config::read(definition, Some(file.as_ref())).map_err(|error| match error {
+            ConfigError::Unreadable { .. } => StartError::Variable(name.to_owned(), error.to_string()),
+            error => error.into(),
+        }),
+        None => Ok(config::read(definition, None)?),
     }
-    let Some(auth) = config.auth() else { return };
-    let entry = |(index, line): (usize, &String)| AuthLines {
-        place: format!("{}: auth entry {}", auth.place, index + 1),
-        text: line.into(),
-    };
-    ensemble.auth = auth.lines.iter().enumerate().map(entry).collect();
-}
-
-/// The definition of the command line. An empty variable counts as unset.
-pub fn definition() -> clap::Command {
-    adjusted_definition(None, |command| command)
-}
-
-/// The definition with the values of the configuration as defaults. The variable of the option `unread` is ignored.
-fn with_defaults(words: &[OsString], config: &Config, unread: Option<String>) -> clap::Command {
-    adjusted_definition(Some(words), |command| {
-        let command = match unread {
-            Some(option) => without_variable(command, &option),
-            None => command,
-        };
-        config.values().fold(command, |command, value| {
-            command.mut_arg(value.id(), |arg| arg.default_value(value.text().to_owned()))
-        })
-    })
-}
-
-/// The definition, adjusted before its options are copied to the subcommands. It has no subcommands if there are `words` to parse and
-/// none of them is a subcommand or asks for the help, which lists the subcommands: defining them takes longer than parsing.
-fn adjusted_definition(
-    words: Option<&[OsString]>,
-    adjust: impl FnOnce(clap::Command) -> clap::Command,
-) -> clap::Command {
-    let command = adjust(without_empty_variables(Options::command()));
-    let command = definition::with_any_values(command);
-    let has = |wanted: &str| words.is_none_or(|words| words.iter().any(|word| word == wanted));
-    if has("--help") || SUBCOMMANDS.iter().any(|subcommand| has(subcommand)) {
-        definition::with_help(
-            <Subcommand as clap::Subcommand>::augment_subcommands(command)
-                .mut_subcommands(definition::with_any_values),
-            SUBCOMMANDS_WITHOUT_SERVERS,
-        )
-    } else {
-        command
-    }
-}
-
-fn without_variable(command: clap::Command, option: &str) -> clap::Command {
-    command.mut_arg(option, |arg| arg.env(None::<&str>))
-}
-
-fn without_empty_variables(command: clap::Command) -> clap::Command {
-    let is_empty = |name: &std::ffi::OsStr| env::var_os(name).is_some_and(|value| value.is_empty());
-    command.mut_args(|arg| if arg.get_env().is_some_and(is_empty) { arg.env(None::<&str>) } else { arg })
 }
 
 #[cfg(test)]
@@ -210,24 +132,13 @@ mod tests {
     use super::*;
 
     fn parsed(words: &[&str]) -> Result<Options, clap::Error> {
-        let words: Vec<OsString> =
-            std::iter::once("zklock").chain(words.iter().copied()).map(OsString::from).collect();
-        options(&adjusted_definition(Some(&words), |command| command).try_get_matches_from(&words)?)
+        let words = std::iter::once("zklock").chain(words.iter().copied());
+        Options::from_arg_matches(&definition().try_get_matches_from(words)?)
     }
 
     #[test]
     fn the_definition_is_sound() {
         definition().debug_assert();
-        Options::command().debug_assert();
-    }
-
-    #[test]
-    fn every_subcommand_is_listed() {
-        let subcommands =
-            <Subcommand as clap::Subcommand>::augment_subcommands(clap::Command::new("subcommands"));
-        assert!(subcommands.get_subcommands().map(clap::Command::get_name).eq(SUBCOMMANDS.iter().copied()));
-        let help = parsed(&["-q", "--help"]).unwrap_err().to_string();
-        assert!(SUBCOMMANDS.iter().all(|subcommand| help.contains(subcommand)), "{help}");
     }
 
     #[test]

@@ -28,7 +28,8 @@ impl Options {
             family: lock.family(),
             hosts: ensemble.zookeeper.to_string(),
             chroot: ensemble.zookeeper.chroot_text().to_owned(),
-            has_credentials: false,
+            // A file without credentials is refused.
+            has_credentials: ensemble.security.auth_file.is_some() || !ensemble.auth.is_empty(),
             began: around.began,
             give_up_at: lock.timeout.filter(|_| !nonblock).map(|wait| around.began + wait),
             connect_timeout,

@@ -1,13 +1,20 @@
-//! The settings in effect and where each comes from, for `status --show-config`.
+//! The settings in effect and where each comes from: the command line, the environment, configuration files and defaults,
+//! laid over each other.
 
 use std::env;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 
-use clap::ArgMatches;
-use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, Command, FromArgMatches};
 
+use super::definition::is_given;
+use super::{Options, StartError};
 use crate::config::{self, Config};
-use crate::plan::AUTH;
+use crate::plan::{AUTH, AuthLines};
+
+/// The variables that zklock reads, by the id of the option for which each counts.
+const VARIABLES: [(&str, &str); 3] =
+    [("zookeeper", "ZKLOCK_ZOOKEEPER"), ("config", "ZKLOCK_CONFIG"), (config::AUTH, AUTH)];
 
 /// One setting in effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,38 +63,100 @@ impl fmt::Display for Source {
     }
 }
 
-/// The settings that a configuration file can make, with their values in effect.
-pub(super) fn in_effect(matches: &ArgMatches, config: &Config) -> Vec<Setting> {
-    let options = config::KEYS.iter().map(|key| setting(key, matches, config));
-    options.chain([auth(matches, config)]).collect()
+impl Setting {
+    /// The auth lines from this source, without their content.
+    pub(super) fn auth(source: Option<&Source>) -> Self {
+        let value = source.map_or(SettingValue::Unset, |_| SettingValue::Hidden);
+        Self { key: config::AUTH, value, source: source.cloned().unwrap_or(Source::Default) }
+    }
+
+    /// The options that say the same, if it is neither on the command line nor a default.
+    fn as_options(&self) -> Vec<String> {
+        match (&self.source, &self.value) {
+            (Source::CommandLine | Source::Default, _) => vec![],
+            (_, SettingValue::Switch(value)) if value == "true" => vec![format!("--{}", self.key)],
+            (_, SettingValue::Text(times)) if self.key == "verbose" => {
+                vec!["-v".to_owned(); times.parse().unwrap_or_default()]
+            }
+            (_, SettingValue::Text(text)) => vec![format!("--{}={text}", self.key)],
+            _ => vec![],
+        }
+    }
 }
 
-/// The setting for auth lines, without their content.
-fn auth(matches: &ArgMatches, config: &Config) -> Setting {
-    let source = match config.auth() {
-        _ if matches.value_source("auth_file") == Some(ValueSource::CommandLine) => Source::Default,
-        _ if env::var_os(AUTH).is_some_and(|text| !text.is_empty()) => Source::Environment(AUTH.to_owned()),
-        Some(auth) => Source::File(auth.file.clone()),
-        None => Source::Default,
-    };
-    let value = if source == Source::Default { SettingValue::Unset } else { SettingValue::Hidden };
-    Setting { key: config::AUTH, value, source }
+/// The settings that a configuration file can make: for each key the command line, or else the environment, the user's
+/// file, the system's file or the default.
+///
+/// # Errors
+/// If a variable that counts has an invalid value.
+pub(super) fn in_effect(
+    definition: &Command,
+    line: &ArgMatches,
+    config: &Config,
+) -> Result<Vec<Setting>, StartError> {
+    let options = config::KEYS.iter().filter_map(|key| config::known(definition, key));
+    let settings = options.map(|(key, option)| {
+        let id = option.get_id().as_str();
+        let on_line = || {
+            line.get_raw(id).map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(","))
+        };
+        // -v on the command line is against a file's `quiet`.
+        let is_overridden = key == "quiet" && is_given(line, "verbose");
+        let (text, source) = if is_given(line, id) {
+            (on_line(), Source::CommandLine)
+        } else if let Some((name, value)) = variable(id) {
+            let accepted = config::accepts(option, &value, &value);
+            accepted.map_err(|why| StartError::Variable(name.to_owned(), why))?;
+            (Some(value.to_string_lossy().into_owned()), Source::Environment(name.to_owned()))
+        } else if let Some(value) = config.value(key).filter(|_| !is_overridden) {
+            (Some(value.text().to_owned()), Source::File(value.file().to_owned()))
+        } else {
+            (on_line(), Source::Default)
+        };
+        let value = match text {
+            None => SettingValue::Unset,
+            Some(text) if matches!(option.get_action(), ArgAction::SetTrue) => SettingValue::Switch(text),
+            Some(text) => SettingValue::Text(text),
+        };
+        Ok(Setting { key, value, source })
+    });
+    settings.collect()
 }
 
-fn setting(key: &'static str, matches: &ArgMatches, config: &Config) -> Setting {
-    let id = config::id(key);
-    let raw = matches.try_get_raw(&id).ok().flatten();
-    let given = raw
-        .map(|values| values.map(|value| value.to_string_lossy().into_owned()).collect::<Vec<_>>().join(","));
-    let source = match matches.value_source(&id) {
-        Some(ValueSource::CommandLine) => Source::CommandLine,
-        Some(ValueSource::EnvVariable) => Source::Environment(format!("ZKLOCK_{}", id.to_uppercase())),
-        _ => config.source(key).map_or(Source::Default, |file| Source::File(file.to_owned())),
+/// Puts the settings that aren't on the command line, whose values are checked, in the places of the defaults.
+pub(super) fn put_into(
+    options: &mut Options,
+    settings: &[Setting],
+    definition: &mut Command,
+) -> Result<(), clap::Error> {
+    let words = settings.iter().flat_map(Setting::as_options);
+    let mut rest = definition.try_get_matches_from_mut(["zklock".to_owned()].into_iter().chain(words))?;
+    let defaults: Vec<_> = rest.ids().cloned().filter(|id| !is_given(&rest, id.as_str())).collect();
+    defaults.iter().for_each(|id| drop(rest.try_clear_id(id.as_str())));
+    options.lock.update_from_arg_matches(&rest)?;
+    options.ensemble.update_from_arg_matches(&rest)
+}
+
+/// The value of the variable for this option, and its name. An empty one counts as unset.
+pub(super) fn variable(id: &str) -> Option<(&'static str, OsString)> {
+    let (_, name) = VARIABLES.iter().find(|(option, _)| *option == id)?;
+    Some((name, env::var_os(name).filter(|value| !value.is_empty())?))
+}
+
+/// The credentials that aren't in the auth file, and where they come from: `--auth-file` on the command line, or else the
+/// variable, or else a configuration file. `None`: there are none, or that file counts.
+pub(super) fn auth(line: &ArgMatches, config: &Config) -> Option<(Source, Vec<AuthLines>)> {
+    if is_given(line, "auth_file") {
+        return None;
+    }
+    if let Some((name, text)) = variable(config::AUTH) {
+        let lines = vec![AuthLines { place: name.to_owned(), text }];
+        return Some((Source::Environment(name.to_owned()), lines));
+    }
+    let auth = config.auth()?;
+    let entry = |(index, line): (usize, &String)| AuthLines {
+        place: format!("{}: auth entry {}", auth.place, index + 1),
+        text: line.into(),
     };
-    let value = match given {
-        None => SettingValue::Unset,
-        Some(given) if matches.try_get_one::<bool>(&id).is_ok() => SettingValue::Switch(given),
-        Some(given) => SettingValue::Text(given),
-    };
-    Setting { key, value, source }
+    Some((Source::File(auth.file.clone()), auth.lines.iter().enumerate().map(entry).collect()))
 }

@@ -9,8 +9,8 @@ use super::definition;
 
 /// Whether the command line, which has `--version`, has `-v` too, before it or after it.
 pub(super) fn is_detailed(words: &[OsString]) -> bool {
-    let definition = definition().mut_args(|arg| arg.env(None::<&str>));
-    let definition = definition.mut_arg("version", |arg| arg.action(ArgAction::SetTrue)).ignore_errors(true);
+    let definition =
+        definition().mut_arg("version", |arg| arg.action(ArgAction::SetTrue)).ignore_errors(true);
     definition.try_get_matches_from(words).is_ok_and(|matches| matches.get_count("verbose") > 0)
 }
 

@@ -10,7 +10,7 @@ use zklock_core::text::escaped;
 
 use super::not_toml::not_toml;
 use super::value;
-use super::{AUTH, Auth, Config, ConfigError, Definition, KEYS, id};
+use super::{AUTH, Auth, Config, ConfigError, KEYS, id};
 use crate::files::{open_to_read, refuse_if_others_can_read};
 
 /// A setting of a configuration file.
@@ -53,7 +53,7 @@ impl Value {
 const LONGEST: u64 = 1024 * 1024;
 
 /// Reads and parses a configuration file.
-pub(super) fn read_file(definition: Definition, path: &Path) -> Result<Config, ConfigError> {
+pub(super) fn read_file(definition: &Command, path: &Path) -> Result<Config, ConfigError> {
     let file = escaped(path.as_os_str().as_encoded_bytes());
     let unreadable = |why| ConfigError::Unreadable { file: file.clone(), why };
     let (open, metadata) = open_to_read(path).map_err(unreadable)?;
@@ -81,12 +81,11 @@ fn utf8<'a>(file: &str, bytes: &'a [u8]) -> Result<&'a str, ConfigError> {
 
 /// Parses the text of a file. Every value is checked, even if the command line overrides it, so that a mistake shows at
 /// once and not only in some calls.
-pub(super) fn parse(definition: Definition, file: &str, text: &str) -> Result<Config, ConfigError> {
-    let definition = definition();
+pub(super) fn parse(definition: &Command, file: &str, text: &str) -> Result<Config, ConfigError> {
     let mistake = |line, why| ConfigError::Mistake { place: place(file, line), why };
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line(text, span.start));
-        mistake(line, not_toml(&definition, &error, text, line))
+        mistake(line, not_toml(definition, &error, text, line))
     })?;
     let mut config = Config::default();
     for (name, value) in table.get_ref() {
@@ -101,7 +100,7 @@ pub(super) fn parse(definition: Definition, file: &str, text: &str) -> Result<Co
         }
         let written = text.get(value.span()).unwrap_or_default();
         let (key, text) =
-            setting(&definition, name, value.get_ref(), written).map_err(|why| mistake(line, why))?;
+            setting(definition, name, value.get_ref(), written).map_err(|why| mistake(line, why))?;
         if let Some(other) = config.values.iter().find(|other| other.key == key) {
             let first = other.line.min(line);
             let why =
@@ -136,7 +135,7 @@ fn setting(
 }
 
 /// The key with this name, in which dashes and underscores are equivalent, and its option.
-pub(super) fn known<'a>(definition: &'a Command, name: &str) -> Option<(&'static str, &'a Arg)> {
+pub fn known<'a>(definition: &'a Command, name: &str) -> Option<(&'static str, &'a Arg)> {
     let with_dashes = name.replace('_', "-");
     let key = KEYS.iter().find(|key| **key == with_dashes)?;
     let option = definition.get_arguments().find(|option| option.get_long() == Some(key))?;

@@ -12,11 +12,12 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::Command;
 use nix::errno::Errno;
 use thiserror::Error;
 
-pub use self::file::Value;
 use self::file::read_file;
+pub use self::file::{Value, known};
 pub use self::mistake::{context, mistake};
 pub use self::value::accepts;
 use crate::process::system_error::describe;
@@ -50,10 +51,6 @@ const AUTH_FILE: &str = "auth-file";
 
 /// The only key that isn't an option, because credentials must not appear on a command line.
 pub const AUTH: &str = "auth";
-
-/// Builds the definition of the command line, with which values are checked. A function, because building it takes a
-/// while and most hosts have no configuration file.
-pub type Definition = fn() -> clap::Command;
 
 const SYSTEM: &str = "/etc/zklock.toml";
 const USER: &str = "zklock/config.toml";
@@ -106,13 +103,8 @@ impl Config {
     ///
     /// # Errors
     /// If the text isn't TOML, or has a key or a value that the `definition` of the command line doesn't accept.
-    pub fn parse(definition: Definition, file: &str, text: &str) -> Result<Self, ConfigError> {
+    pub fn parse(definition: &Command, file: &str, text: &str) -> Result<Self, ConfigError> {
         file::parse(definition, file, text)
-    }
-
-    /// Whether there is no setting.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty() && self.auth.is_none()
     }
 
     /// The settings, each key once.
@@ -120,9 +112,9 @@ impl Config {
         self.values.iter()
     }
 
-    /// The file that sets `key`, if any does.
-    pub fn source(&self, key: &str) -> Option<&str> {
-        self.values.iter().find(|value| value.key() == key).map(Value::file)
+    /// The setting of `key`.
+    pub fn value(&self, key: &str) -> Option<&Value> {
+        self.values.iter().find(|value| value.key() == key)
     }
 
     /// The auth lines, from the file with the highest precedence that has some.
@@ -135,15 +127,15 @@ impl Config {
         &self.unreachable
     }
 
-    /// Removes the setting of `key`, because another option overrides it.
-    pub fn remove(&mut self, key: &str) {
+    /// Removes the setting of `key`, because another one overrides it.
+    fn remove(&mut self, key: &str) {
         self.values.retain(|value| value.key() != key);
     }
 
     /// Adds the settings of a file with higher precedence.
     fn overlay(&mut self, file: Self) {
         // `auth` and `auth-file` replace each other: both set the credentials.
-        if file.auth.is_some() || file.source(AUTH_FILE).is_some() {
+        if file.auth.is_some() || file.value(AUTH_FILE).is_some() {
             self.remove(AUTH_FILE);
             self.auth = file.auth;
         }
@@ -155,7 +147,7 @@ impl Config {
 }
 
 /// The id of a key's option in the definition of the command line.
-pub fn id(key: &str) -> String {
+fn id(key: &str) -> String {
     key.replace('-', "_")
 }
 
@@ -164,7 +156,7 @@ pub fn id(key: &str) -> String {
 /// # Errors
 /// If a file can't be read or parsed, or has a key or a value that the `definition` of the command line doesn't accept.
 /// A default file that zklock can't get to, such as one in the home of another user, counts as missing.
-pub fn read(definition: Definition, named: Option<&Path>) -> Result<Config, ConfigError> {
+pub fn read(definition: &Command, named: Option<&Path>) -> Result<Config, ConfigError> {
     let mut config = Config::default();
     if let Some(path) = named {
         config.overlay(read_file(definition, path)?);

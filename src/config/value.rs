@@ -61,7 +61,7 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 
 /// Whether the option accepts this value, and if not, why. The reason calls the value `shown`.
 pub fn accepts(option: &Arg, value: &OsStr, shown: &OsStr) -> Result<(), String> {
-    let alone = option.clone().env(None::<&str>).default_value(value.to_owned());
+    let alone = option.clone().default_value(value.to_owned());
     let command = Command::new("zklock").arg(alone);
     command.try_get_matches_from(["zklock"]).map(drop).map_err(|error| reason(&error, shown))
 }

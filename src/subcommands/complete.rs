@@ -53,7 +53,7 @@ fn paths(completion: &Completion) -> Result<Vec<String>> {
         .into_iter()
         .chain(completion.connection.iter().map(String::as_str))
         .chain(["/-", "-"]);
-    let (mut options, _) = cli::parse(&words.map(Into::into).collect::<Vec<_>>())?;
+    let mut options = cli::parse(&words.map(Into::into).collect::<Vec<_>>())?;
     options.ensemble.connect_timeout = CONNECT_LIMIT.min(options.ensemble.connect_timeout);
     let parent = typed.rsplit_once('/').map_or("", |(parent, _)| parent);
     let mut session = session::open(&options)?;

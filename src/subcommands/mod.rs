@@ -20,18 +20,20 @@ pub use self::manual::manual;
 use zklock_core::exit::Exit;
 use zklock_core::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-use crate::cli::{Options, Setting, Subcommand};
+use crate::cli::{Options, Subcommand};
 use crate::output::stdout::print;
 use crate::process::sys;
 
 /// Carries out a subcommand, and returns how zklock is to exit.
-pub fn run(subcommand: &Subcommand, options: &Options, all: &[Setting]) -> Result<Exit> {
+pub fn run(subcommand: &Subcommand, options: &Options) -> Result<Exit> {
     // `check` handles signals itself.
     if !matches!(subcommand, Subcommand::Check(_)) {
         sys::end_process_1_by(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
     }
     match subcommand {
-        Subcommand::Status(status) if status.show_config => print(settings::toml(all).as_bytes()),
+        Subcommand::Status(status) if status.show_config => {
+            print(settings::toml(&options.settings).as_bytes())
+        }
         Subcommand::Status(status) => status::run(status, options),
         Subcommand::Revoke(revoke) => revoke::run(revoke, options),
         Subcommand::Check(check) => check::run(check, options),

@@ -55,7 +55,7 @@ fn each_mistake_has_its_own_reason() {
     assert_eq!(parse(&["9"], None), Err(InvocationError::Descriptor("9".to_owned())));
     assert_eq!(
         parse(&["stauts"], None),
-        Err(InvocationError::MisspeltSubcommand("stauts".to_owned(), "status"))
+        Err(InvocationError::MisspeltSubcommand("stauts".to_owned(), "status".to_owned()))
     );
     for word in ["stat", "start", "make", "mail", "./status", ""] {
         let why = PathError::NotAbsolute;

@@ -4,7 +4,7 @@ use super::*;
 use crate::cli::definition;
 
 fn values(text: &str) -> Result<Vec<(&'static str, String)>, String> {
-    let content = parse(definition, "f.toml", text).map_err(|error| error.to_string())?;
+    let content = parse(&definition(), "f.toml", text).map_err(|error| error.to_string())?;
     Ok(content.values.into_iter().map(|value| (value.key, value.text)).collect())
 }
 
@@ -128,6 +128,6 @@ fn a_file_that_is_not_utf_8_is_refused_with_the_line() {
 proptest! {
     #[test]
     fn any_text_is_parsed_or_refused(text in "\\PC{0,200}") {
-        let _ = parse(definition, "f.toml", &text);
+        let _ = parse(&definition(), "f.toml", &text);
     }
 }
