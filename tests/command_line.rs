@@ -107,6 +107,7 @@ fn a_variable_counts_for_nothing_beside_the_command_line() {
     zklock().arg("status").args(servers).arg(case.path()).run().assert_code(0);
     zklock().args(servers).args(["status", case.path()]).run().assert_code(0);
     zklock().args(["completions", "bash"]).run().assert_code(0);
+    zklock().arg("-h").run().assert_code(0);
     zklock().args(["status", case.path()]).run().assert_code(125).assert_stderr("ZKLOCK_ZOOKEEPER: a b");
 }
 

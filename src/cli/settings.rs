@@ -131,8 +131,10 @@ pub(super) fn put_into(
 ) -> Result<(), clap::Error> {
     let words = settings.iter().flat_map(Setting::as_options);
     let mut rest = definition.try_get_matches_from_mut(["zklock".to_owned()].into_iter().chain(words))?;
-    let defaults: Vec<_> = rest.ids().cloned().filter(|id| !is_given(&rest, id.as_str())).collect();
-    defaults.iter().for_each(|id| drop(rest.try_clear_id(id.as_str())));
+    let defaults: Vec<_> = rest.ids().filter(|id| !is_given(&rest, id.as_str())).cloned().collect();
+    for id in defaults {
+        let _ = rest.try_clear_id(id.as_str());
+    }
     options.lock.update_from_arg_matches(&rest)?;
     options.ensemble.update_from_arg_matches(&rest)
 }
