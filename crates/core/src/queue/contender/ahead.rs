@@ -13,11 +13,13 @@ use crate::queue::record;
 impl Contender {
     /// The answer about a node ahead, or about one that may be zklock's own.
     pub(super) fn other_read(&mut self, path: &NodePath, result: Result<ReadNode, RequestError>) -> Step {
+        let name = path.name();
         match &self.phase {
             ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.clone(), result)),
-            ContenderPhase::Adopting(name) if self.path().child(name) == *path => match result {
+            _ if !path.is_child_of(self.path()) => Step::default(),
+            ContenderPhase::Adopting(own) if own == name => match result {
                 Ok(ReadNode::Seen(node)) if node.owner == self.session => {
-                    let mut step = self.queued(&name.clone(), node.czxid, node.created);
+                    let mut step = self.queued(name, node.czxid, node.created);
                     self.own_watched = true;
                     step.append(self.list_again());
                     step
@@ -31,17 +33,13 @@ impl Contender {
                     self.fail(ContentionError::of(failure, "read its own node", "READ", &self.config.path))
                 }
             },
-            ContenderPhase::Approaching { unset, .. }
-                if unset.iter().any(|name| self.path().child(name) == *path) =>
-            {
+            ContenderPhase::Approaching { unset, .. } if unset.iter().any(|one| one == name) => {
                 self.approached(path, result)
             }
-            ContenderPhase::Waiting { watch, .. }
-                if watch.iter().any(|name| self.path().child(name) == *path) =>
-            {
+            ContenderPhase::Waiting { watch, .. } if watch.iter().any(|one| one == name) => {
                 self.read_again(path, result)
             }
-            ContenderPhase::Naming { node, refusal } if self.path().child(node) == *path => {
+            ContenderPhase::Naming { node, refusal } if node == name => {
                 self.named(node.clone(), refusal.clone(), result)
             }
             _ => Step::default(),
@@ -65,12 +63,12 @@ impl Contender {
         let ContenderPhase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
             return Step::default();
         };
-        unset.retain(|name| parent.child(name) != *path);
+        unset.retain(|name| name != path.name());
         let Some(predecessor) = watch.first().cloned() else {
             debug_assert!(false, "a waiter watches at least one node");
             return self.list_again();
         };
-        if parent.child(&predecessor) == *path {
+        if predecessor == path.name() {
             // It got its slot before the watch was set: the listing that put this contender behind it is older than
             // that.
             if may_get_a_slot(self.config.mode, watch) && record::has_slot(node.data()) {
@@ -101,7 +99,7 @@ impl Contender {
         let ContenderPhase::Waiting { watch, ahead, holder, .. } = &self.phase else {
             return Step::default();
         };
-        let Some(predecessor) = watch.first().filter(|name| self.path().child(name) == *path) else {
+        let Some(predecessor) = watch.first().filter(|name| *name == path.name()) else {
             return Step::default();
         };
         let (predecessor, ahead, holder) = (predecessor.clone(), *ahead, holder.clone());
@@ -126,27 +124,25 @@ impl Contender {
     }
 
     pub(super) fn other_changed(&mut self, path: &NodePath, deleted: bool) -> Step {
+        let name = path.name();
         match &self.phase {
+            _ if !path.is_child_of(self.path()) => Step::default(),
             // New data doesn't move the queue, except when a predecessor announces its slot.
             ContenderPhase::Waiting { watch, .. }
                 if !deleted
-                    && watch.iter().any(|name| self.path().child(name) == *path)
+                    && watch.iter().any(|one| one == name)
                     && !may_get_a_slot(self.config.mode, watch) =>
             {
                 self.ask(Request::Watch(path.clone()))
             }
-            ContenderPhase::Waiting { watch, sole, .. }
-                if watch.iter().any(|name| self.path().child(name) == *path) =>
-            {
+            ContenderPhase::Waiting { watch, sole, .. } if watch.iter().any(|one| one == name) => {
                 // Only this node was ahead, and no node can enter in between, so no second listing is needed. That
                 // requires that its own node still exists and that events arrive in order.
                 let sole = *sole && self.own_watched || planted(Mistake::PredecessorIsAll);
                 if deleted && sole { self.hold() } else { self.list_again() }
             }
             // One of several nodes is gone before all watches are set: the listing is out of date.
-            ContenderPhase::Approaching { watch, .. }
-                if watch.iter().any(|name| self.path().child(name) == *path) =>
-            {
+            ContenderPhase::Approaching { watch, .. } if watch.iter().any(|one| one == name) => {
                 self.list_again()
             }
             _ => Step::default(),

@@ -336,6 +336,9 @@ fn news_about_nodes_that_are_not_watched_change_nothing() {
     assert_eq!(contender.take(foreign()), Step::default(), "while it waits");
     assert_eq!(contender.take(Reply::Changed(at(&other(1)), true)), Step::default());
     assert_eq!(contender.take(Reply::Changed(at(&other(1)), false)), Step::default());
+    let elsewhere = || format!("/elsewhere/{}", other(3)).into();
+    assert_eq!(contender.take(Reply::Changed(elsewhere(), true)), Step::default(), "of the same name");
+    assert_eq!(contender.take(Reply::Read(elsewhere(), Err(RequestError::NoNode))), Step::default());
     let mut contender = looking();
     contender.take(Reply::Listed(Ok(vec![other(3)])));
     assert_eq!(contender.take(foreign()), Step::default(), "while the holder is read");
