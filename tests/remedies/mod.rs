@@ -3,6 +3,7 @@
 
 mod command_line;
 mod configuration;
+mod limits;
 mod queues;
 mod security;
 

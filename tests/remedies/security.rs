@@ -1,7 +1,7 @@
 //! Remedies for credentials, ACLs and keys.
 
 use super::{between, in_a_shell};
-use crate::support::Case;
+use crate::support::{Authority, Case, DEADLINE, Keys, Server, Zklock};
 
 /// The lines that the messages show.
 #[test]
@@ -86,4 +86,40 @@ fn an_encrypted_key_is_accepted_once_it_is_decrypted() {
         let output = case.zklock().args([options, &file("decrypted"), "/a", "true"]).run();
         output.assert_code(125).assert_stderr(&format!("needs {other}"));
     }
+}
+
+/// Of a server that requires TLS and a client certificate.
+#[test]
+fn what_helps_at_a_server_of_tls_works() {
+    let authority = Authority::new("authority");
+    let keys = Keys::new(&authority.sign("server", &["127.0.0.1"]), &authority, "need");
+    let server = Server::builder().tls(&keys).start();
+    let case = Case::on(&server, "remedy-tls");
+    // Created open; otherwise the first client would own it alone.
+    case.observer().mkdirs(case.path());
+    let client = authority.sign("client", &[]);
+    let file = |name: &str, text: &str| keys.file(name, text).display().to_string();
+    let ca = keys.authority().display().to_string();
+    let (certificate, key) = (file("client.pem", &client.certificate), file("client.key", &client.key));
+    let (secure, plain) = (server.secure_connect_string(), server.connect_string());
+    let call = |hosts: &str, options: &[&str]| {
+        let zklock = Zklock::at(hosts, case.marker()).args(["--connect-timeout", "8"]);
+        zklock.args(options).args([case.path(), "true"]).spawn()
+    };
+    let trusting = ["--tls", "--tls-ca", &ca];
+    let known = [&trusting[..], &["--tls-cert", &certificate, "--tls-key", &key]].concat();
+    let other_name = secure.replace("127.0.0.1", "localhost");
+    // At the same time, because each takes all of its time to connect.
+    let refused = [
+        (call(&secure, &[]), "use --tls, and --tls-ca FILE if its authority is one of your own"),
+        (call(&secure, &["--tls"]), "that this system trusts (--tls-ca FILE names others)"),
+        (call(&secure, &trusting), "give one with --tls-cert and --tls-key"),
+        (call(&plain, &known), "name its TLS port, or leave the --tls options out"),
+        (call(&other_name, &known), "use a name that it has (127.0.0.1)"),
+    ];
+    for (refused, remedy) in refused {
+        refused.wait(DEADLINE).assert_code(125).assert_stderr(remedy);
+    }
+    call(&secure, &known).wait(DEADLINE).assert_code(0);
+    call(&plain, &[]).wait(DEADLINE).assert_code(0);
 }
