@@ -1,7 +1,7 @@
 //! Whole runs, line by line: each event, the phase after it, and the effects that the run requests.
 //!
 //! The simulation checks what a run must do. These transcripts record how it does so, word for word. After an intended
-//! change, `ZKLOCK_RECORD=1 cargo test --lib run::tests` rewrites them.
+//! change, `ZKLOCK_RECORD=1 cargo test -p zklock-core run::tests` rewrites them.
 
 mod drive;
 mod ends;
