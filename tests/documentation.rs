@@ -43,6 +43,24 @@ fn every_file_of_the_project_that_a_page_names_exists() {
 }
 
 #[test]
+fn every_file_of_the_map_exists() {
+    // The map leaves out the directory that its text or the head of a column names.
+    const ROOTS: [&str; 4] = ["", "src", "crates/core/src", "crates/core/tests/simulation"];
+    let names = quoted_in_pages().into_iter().filter(|quoted| quoted.place.starts_with("docs/first-hour.md"));
+    let names = names.filter(|quoted| quoted.text.ends_with('/') || quoted.text.ends_with(".rs"));
+    let mut missing = Vec::new();
+    for quoted in names {
+        for file in files_of(&quoted.text) {
+            let file = file.strip_prefix("core/").unwrap_or(&file).to_owned();
+            if !ROOTS.iter().any(|root| Path::new(ROOT).join(root).join(&file).exists()) {
+                missing.push(format!("{}: there is no {file}", quoted.place));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "stale names of files:\n{}", missing.join("\n"));
+}
+
+#[test]
 fn every_planted_mistake_that_a_page_names_exists() {
     let mistakes: BTreeSet<String> = Mistake::ALL.iter().map(ToString::to_string).collect();
     let mut stale = Vec::new();
