@@ -1,6 +1,6 @@
 //! Remedies for words, options and their values, and for a command that can't be started.
 
-use super::{between, call, in_a_shell, try_each};
+use super::{PATH, between, call, in_a_shell, try_each};
 use crate::support::{Case, Zklock};
 use std::fs;
 
@@ -156,17 +156,24 @@ fn the_values_that_a_message_shows_are_accepted() {
 #[test]
 fn an_option_of_a_subcommand_works_where_the_message_says() {
     let case = Case::new("remedy-verbs");
+    // A chroot of its own, because `status` without a path shows all locks, also those that it may not read.
+    let chroot = format!("{}-chroot", case.path());
+    let call = |words: &[&str]| {
+        let zklock = Zklock::at(&format!("{}{chroot}", case.hosts()), case.marker());
+        zklock.args(words.iter().map(|word| word.replace(PATH, case.path()))).run()
+    };
+    let proposed = |option| {
+        let said = call(&[option, PATH, "true"]).assert_code(125).stderr.clone();
+        between(&said, "write it after its subcommand: zklock ", "\n").to_owned()
+    };
+    assert_eq!(proposed("--create-chroot"), "check --create-chroot");
+    call(&["check", "--create-chroot"]).assert_code(0);
     for option in ["--json", "--recursive", "--exit-code", "--show-config", "--all", "--force"] {
-        let said = call(&case, &[option, "PATH", "true"]).run().assert_code(125).stderr.clone();
-        let words = between(&said, "write it after its subcommand: zklock ", "\n").to_owned();
-        let output = call(&case, &words.split(' ').collect::<Vec<_>>()).run();
+        let words = proposed(option);
+        let output = call(&words.split(' ').collect::<Vec<_>>());
         assert!(output.code != Some(125), "{words}: {output}");
     }
-    let said = call(&case, &["--create-chroot", "PATH", "true"]).run().stderr;
-    assert_eq!(between(&said, "write it after its subcommand: zklock ", "\n"), "check --create-chroot");
-    let hosts = format!("{}{}-chroot", case.hosts(), case.path());
-    Zklock::at(&hosts, case.marker()).args(["check", "--create-chroot"]).run().assert_code(0);
-    case.observer().delete(&format!("{}-chroot", case.path()));
+    case.observer().delete(&chroot);
 }
 
 #[test]
