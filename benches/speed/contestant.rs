@@ -20,6 +20,8 @@ pub(crate) enum Contestant {
     Kazoo(Servers),
     /// A program with Curator's `InterProcessMutex`.
     Curator(Servers),
+    /// The limit: zklock's requests over a bare socket.
+    Limit(Servers),
     /// The floor: zklock's client library and requests without the rest of zklock.
     Floor(Servers),
     /// zklock.
@@ -44,6 +46,7 @@ impl Contestant {
             Self::Etcd => ("etcdctl lock", Some(Servers::One)),
             Self::Kazoo(servers) => ("kazoo script", Some(servers)),
             Self::Curator(servers) => ("Curator program", Some(servers)),
+            Self::Limit(servers) => ("limit", Some(servers)),
             Self::Floor(servers) => ("floor", Some(servers)),
             Self::Zklock(servers) => ("**zklock**", Some(servers)),
             Self::Before(servers) => ("build before", Some(servers)),
@@ -75,6 +78,7 @@ impl Contestant {
         match self {
             Self::Kazoo(servers)
             | Self::Curator(servers)
+            | Self::Limit(servers)
             | Self::Floor(servers)
             | Self::Zklock(servers)
             | Self::Before(servers) => Some(servers),
@@ -129,10 +133,12 @@ impl Contestant {
                 words.extend(["CuratorLock", environment.hosts(servers), &lock.name].map(OsString::from));
                 words
             }
-            Self::Floor(servers) => {
-                let own = env::current_exe().expect("the path of this program");
-                vec![own.into(), "floor".into(), environment.hosts(servers).into(), (&lock.name).into()]
+            Self::Limit(servers) => {
+                // It knows one server.
+                let host = environment.hosts(servers).split(',').next().expect("a server");
+                own_program("limit", host, lock)
             }
+            Self::Floor(servers) => own_program("floor", environment.hosts(servers), lock),
             Self::Zklock(servers) | Self::Before(servers) => {
                 [self.zklock(environment), "-z", environment.hosts(servers), &lock.name, "--"]
                     .map(OsString::from)
@@ -146,4 +152,10 @@ impl Contestant {
         command.env_remove("ZKLOCK_ZOOKEEPER").env("ETCDCTL_API", "3");
         command
     }
+}
+
+/// The call of this program that runs a command under `lock` in this way.
+fn own_program(way: &str, hosts: &str, lock: &Lock) -> Vec<OsString> {
+    let own = env::current_exe().expect("the path of this program");
+    vec![own.into(), way.into(), hosts.into(), (&lock.name).into()]
 }

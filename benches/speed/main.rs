@@ -10,7 +10,7 @@
 //! | [`contestant`], [`queue`] | the programs that are measured, and the length of their queue |
 //! | [`environment`] | the servers and programs that `scripts/bench` provides |
 //! | [`many_nodes`], [`waiter`] | nodes without processes; a zklock whose messages are timed |
-//! | [`floor`] | zklock's requests without the rest of zklock |
+//! | [`floor`], [`limit`] | zklock's requests without the rest of zklock, and without its client library |
 //! | [`job`] | the command, which records when it began and ended |
 //! | [`wire`], [`relay`], [`counters`] | sessions; a relay that records the traffic; the servers' counters |
 //! | [`process`], [`stats`], [`table`] | the kernel's figures of a process; medians; tables |
@@ -31,6 +31,7 @@ mod floor;
 mod growth;
 mod handoff;
 mod job;
+mod limit;
 mod many_nodes;
 mod parts;
 mod phases;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["job", times, rest @ ..] => job::run(times.as_ref(), rest),
+        ["limit", host, path, command @ ..] => return limit::contend(host, path, command),
         ["floor", hosts, path, command @ ..] => return floor::contend(hosts, path, command),
         ["measure", size, what] => measure(what, Size::parse(size)),
         // `cargo bench` runs every benchmark there is, and this one needs servers.

@@ -54,10 +54,11 @@ pub(crate) fn measure(environment: &Environment, size: Size) {
 }
 
 fn contestants() -> Vec<Contestant> {
-    use Contestant::{Before, Curator, Etcd, Flock, Floor, Kazoo, Plain, Zklock};
+    use Contestant::{Before, Curator, Etcd, Flock, Floor, Kazoo, Limit, Plain, Zklock};
     use Servers::{One, Three};
-    let one = [Kazoo(One), Curator(One), Floor(One), Zklock(One), Before(One)];
-    [Plain, Flock, Etcd].into_iter().chain(one).chain([Floor(Three), Zklock(Three), Before(Three)]).collect()
+    let one = [Kazoo(One), Curator(One), Limit(One), Floor(One), Zklock(One), Before(One)];
+    let three = [Limit(Three), Floor(Three), Zklock(Three), Before(Three)];
+    [Plain, Flock, Etcd].into_iter().chain(one).chain(three).collect()
 }
 
 fn run(command: &mut Command, row: &mut Row, counts: bool) {
@@ -84,6 +85,7 @@ fn print(rows: &[Row]) {
         "processor",
         "page faults",
         "runs",
+        "to the limit",
         "to the floor",
         "to zklock",
     ];
@@ -101,6 +103,7 @@ fn print(rows: &[Row]) {
             ms(row.processor.median()),
             count(row.faults.median()),
             row.wall.len().to_string(),
+            ratio_to(row, find(Contestant::Limit(servers))),
             ratio_to(row, find(Contestant::Floor(servers))),
             ratio_to(row, find(Contestant::Zklock(servers))),
         ];
