@@ -13,8 +13,8 @@ use zklock_core::time::BootTime;
 
 use super::session::EventSink;
 use super::{
-    Asker, Created, NodePath, ReadNode, Reply, Request, RequestError, Session, SessionChange, SessionKey,
-    Settings,
+    Asker, Created, NodePath, ReadNode, Reply, Request, RequestError, Requester, Session, SessionChange,
+    SessionKey, Settings,
 };
 use crate::process::clock;
 
@@ -85,7 +85,7 @@ pub type Answer<T> = Result<T, RequestError>;
 /// Each method returns what the server answered, within why there is no answer.
 #[allow(clippy::struct_excessive_bools, reason = "each answers a question of its own")]
 pub struct BlockingSession<'a> {
-    session: Session,
+    session: Requester,
     messages: Receiver<SessionMessage>,
     limit: Limit,
     /// The time that the limit allowed when the session was opened.
@@ -174,7 +174,7 @@ impl<'a> BlockingSession<'a> {
         let (has_chroot, connect_by) = (settings.hosts.chroot.is_some(), settings.deadline);
         let (hosts, has_credentials) =
             (settings.hosts.to_string(), !settings.security.credentials.is_empty());
-        let session = Session::open(SessionKey(0), settings, sender)?;
+        let session = Session::open_apart(SessionKey(0), settings, sender)?;
         Ok(Self {
             session,
             messages,

@@ -56,7 +56,7 @@ impl<'a> Dialer<'a> {
             let Some(granted) = self.pass(&mut retry, timeout, None).await? else {
                 if self.settings.refusals_end
                     && retry.result() == ConnectFailure::Refused
-                    && self.all_refuse()
+                    && self.all_refuse().await
                 {
                     return Err(Error::NoHosts);
                 }
@@ -74,8 +74,9 @@ impl<'a> Dialer<'a> {
     }
 
     /// Whether every server refuses the connection. The library reports only that there is no connection.
-    fn all_refuse(&self) -> bool {
-        diagnose::all(self.settings).iter().all(ServerDiagnosis::is_refusal)
+    async fn all_refuse(&self) -> bool {
+        let servers = diagnose::all_in_background(self.settings).await;
+        !servers.is_empty() && servers.iter().all(ServerDiagnosis::is_refusal)
     }
 
     /// Reconnects to a session whose connection is closed. Tries until a server says that the session has ended.

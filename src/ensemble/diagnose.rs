@@ -7,10 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use async_io::Timer;
-use futures::channel::oneshot;
 use zklock_core::hosts::Server;
 use zklock_core::time::BootTime;
 
+use super::background::in_background;
 use super::diagnosis::{Diagnosis, DiagnosisUpdate, Observation, ServerAnswers, ServerDiagnosis, is_enough};
 use super::handshake::{self, Handshake};
 use super::security::{Tls, server_name};
@@ -49,7 +49,7 @@ pub(super) async fn watch(
     loop {
         if let Some((last, deadline)) = last.filter(|&(last, _)| last < next + longest(settings) / 2) {
             sleep_until(last).await;
-            let servers = in_background(Settings { deadline: Some(deadline), ..settings.clone() }).await;
+            let servers = texts(&Settings { deadline: Some(deadline), ..settings.clone() }).await;
             report(servers.clone());
             sleep_until(deadline).await;
             return servers;
@@ -57,7 +57,7 @@ pub(super) async fn watch(
         sleep_until(next).await;
         // The last one needs its time.
         let end = last.map(|(last, _)| last);
-        report(in_background(Settings { deadline: end, ..settings.clone() }).await);
+        report(texts(&Settings { deadline: end, ..settings.clone() }).await);
         next = clock::now() + PAUSE;
     }
 }
@@ -66,21 +66,19 @@ async fn sleep_until(moment: BootTime) {
     Timer::after(clock::now().until(moment)).await;
 }
 
-/// [`texts`], asked on another thread.
-async fn in_background(settings: Settings) -> Vec<String> {
-    let (sender, answer) = oneshot::channel();
-    // Without a thread nothing is known.
-    let _ = builder().spawn(move || sender.send(texts(&settings)));
-    answer.await.unwrap_or_default()
+/// The diagnosis of each server as text that names the remedy, asked on another thread.
+pub(super) async fn texts(settings: &Settings) -> Vec<String> {
+    all_in_background(settings).await.iter().map(ToString::to_string).collect()
+}
+
+/// [`all`], asked on another thread. Without a thread nothing is known.
+pub(super) async fn all_in_background(settings: &Settings) -> Vec<ServerDiagnosis> {
+    let settings = settings.clone();
+    in_background(move || all(&settings)).await.unwrap_or_default()
 }
 
 fn longest(settings: &Settings) -> Duration {
     if settings.security.tls.is_some() { DIAGNOSIS_TIME_WITH_TLS } else { DIAGNOSIS_TIME }
-}
-
-/// The diagnosis of each server as text that names the remedy.
-pub(super) fn texts(settings: &Settings) -> Vec<String> {
-    all(settings).iter().map(ToString::to_string).collect()
 }
 
 /// Asks all addresses of all servers at the same time, until the deadline of the settings. The time limit is at least

@@ -1,4 +1,4 @@
-//! Runs the client library's own task on the session's thread, and only while its first connection lasts.
+//! Runs the client library's own task with the session's, and only while its first connection lasts.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -19,12 +19,15 @@ pub(super) struct LibraryTask {
 }
 
 impl LibraryTask {
-    /// Runs `main` and the library's task on this thread until `main` is done.
-    pub(super) fn block_on<T>(&self, main: impl Future<Output = T>) -> T {
-        let _scope = asyncs::task::enter(self);
-        // Not async-io's `block_on`: it and async-io's own thread would take turns at the socket and wake each other
-        // needlessly.
-        futures::executor::block_on(self.executor.run(main))
+    /// Runs `main` and the library's task until `main` is done.
+    pub(super) async fn run(&self, main: impl Future<Output = ()>) {
+        // On the heap, because it would be moved into each of the functions that poll it.
+        self.executor.run(Box::pin(main)).await;
+    }
+
+    /// While the result lives, it is this task that the library spawns on this thread.
+    pub(super) fn enter(&self) -> impl Sized + '_ {
+        asyncs::task::enter(self)
     }
 
     /// From now on the task ends with this client's connection, before it sends anything over another one.

@@ -3,6 +3,7 @@
 //! The worker sends each [`Request`] through a [`Session`] and receives the [`Reply`] as an event. The subcommands and the
 //! cleanup use a [`BlockingSession`], which waits for the answers.
 
+mod background;
 mod blocking_session;
 mod connect;
 mod diagnose;
@@ -12,9 +13,11 @@ mod handshake;
 mod inspect;
 mod library_task;
 mod read;
+mod reconnection;
 mod requests;
 mod resolver;
 mod security;
+mod serving;
 mod session;
 mod watches;
 mod write;
@@ -26,7 +29,7 @@ use anyhow::Result;
 pub use self::blocking_session::{Answer, BlockingError, BlockingSession, Limit, Wakeup};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{Ca, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles};
-pub use self::session::{EventSink, Session};
+pub use self::session::{EventSink, Requester, Session};
 pub use zklock_core::hosts::Hosts;
 pub use zklock_core::path::NodePath;
 pub use zklock_core::protocol::{

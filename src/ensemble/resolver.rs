@@ -12,7 +12,7 @@ use futures::channel::oneshot;
 use futures::future::{Either, join_all, select};
 use zklock_core::hosts::Server;
 
-use crate::process::thread;
+use super::background::in_background;
 
 /// The servers of the connect string, and the known addresses of each.
 pub(super) struct Resolver(Vec<ResolvedServer>);
@@ -57,15 +57,12 @@ impl ResolvedServer {
     }
 }
 
-/// Looks a name up in a thread that isn't joined, because the resolver can block for longer than a session can wait.
+/// Looks a name up in the background, because the resolver can block for longer than a session can wait.
 fn look_up(name: Server) -> oneshot::Receiver<Vec<Server>> {
-    let (sender, receiver) = oneshot::channel();
-    // If the thread can't be started the sender is dropped, and the lookup ends without a result.
-    let _ = thread::builder().spawn(move || {
+    in_background(move || {
         let addresses = addresses(&name).unwrap_or_default();
-        sender.send(as_servers(&name, &addresses))
-    });
-    receiver
+        as_servers(&name, &addresses)
+    })
 }
 
 /// All addresses of `server`, each once.

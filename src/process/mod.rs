@@ -1,6 +1,7 @@
 //! What the kernel tells and does: processes, signals, clocks, memory. All `unsafe` code is in [`sys`].
 
 pub mod alarm;
+pub mod bell;
 pub mod clock;
 pub mod end;
 pub mod exec_limits;

@@ -13,14 +13,15 @@ use zklock_core::run::{Effect, End, Input, Introduction};
 use zklock_core::signal::SIGTSTP;
 
 use super::side_sessions::SideSessions;
-use crate::ensemble::{Session, Settings};
+use crate::ensemble::Settings;
 use crate::job::{Job, PreparedLaunch, lineage};
 use crate::link::WorkerSide;
 use crate::output;
 use crate::plan;
 use crate::process::{identity, sys};
 use crate::worker::inbox::Emitter;
-use crate::worker::loop_watch::{SignsOfLife, WatchedLoop};
+use crate::worker::loop_watch::LoopWatch;
+use crate::worker::main_session::MainSession;
 
 /// The result of an effect.
 #[derive(Debug)]
@@ -41,8 +42,7 @@ pub(super) struct Executor<'a> {
     mode: Mode,
     settings: &'a Settings,
     events: Emitter,
-    signs: &'a SignsOfLife,
-    session: Option<Session>,
+    session: Option<MainSession>,
     side_sessions: SideSessions,
     /// The command, until it is started.
     prepared: Option<PreparedLaunch>,
@@ -59,7 +59,6 @@ impl<'a> Executor<'a> {
         mode: Mode,
         settings: &'a Settings,
         events: Emitter,
-        signs: &'a SignsOfLife,
     ) -> Self {
         let side_sessions = SideSessions::new(settings.clone(), events.clone());
         Self {
@@ -68,7 +67,6 @@ impl<'a> Executor<'a> {
             mode,
             settings,
             events,
-            signs,
             session: None,
             side_sessions,
             prepared: None,
@@ -92,21 +90,23 @@ impl<'a> Executor<'a> {
         self.job.iter().for_each(Job::end);
     }
 
+    /// The session, if there is one.
+    pub(super) fn session(&mut self) -> Option<&mut MainSession> {
+        self.session.as_mut()
+    }
+
     /// Carries out an effect. After an error zklock can no longer control the command.
     pub(super) fn carry_out(&mut self, effect: Effect) -> Result<Done> {
         match effect {
             Effect::Connect { key, deadline } => {
                 self.own.clear();
                 let settings = Settings { deadline, ..self.settings.clone() };
-                let (page, monitor) = (self.worker.page(), self.worker.monitor);
-                let path = self.plan.invocation.first_lock().clone();
-                let sink = WatchedLoop::new(self.events.clone(), self.signs, page, monitor, path);
-                let session = Session::open(key, settings, sink);
-                self.session = Some(session.context("can't start the session")?);
+                self.session = Some(MainSession::open(key, settings, &self.events));
             }
             // The session is connecting meanwhile, and there is no node yet.
             Effect::Introduce => {
                 self.worker.take_its_name();
+                self.watch_over_loop()?;
                 let introduction = self.introduction();
                 self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, &self.worker));
                 return Ok(Done::Answer(Input::Introduced(introduction)));
@@ -116,12 +116,12 @@ impl<'a> Executor<'a> {
             }
             Effect::Ask(asker, request) => {
                 if let Some(session) = &self.session {
-                    session.ask(asker, request);
+                    session.requester.ask(asker, request);
                 }
             }
             Effect::Release(nodes) => {
                 if let Some(session) = &self.session {
-                    session.release(nodes);
+                    session.requester.release(nodes);
                 }
             }
             Effect::LookUp(nodes) => self.side_sessions.look_up(nodes)?,
@@ -171,6 +171,17 @@ impl<'a> Executor<'a> {
             Effect::Finish(end) => return Ok(Done::Over(end)),
         }
         Ok(Done::Nothing)
+    }
+
+    fn watch_over_loop(&self) -> Result<()> {
+        let watch = LoopWatch {
+            events: self.events.clone(),
+            page: self.worker.page(),
+            monitor: self.worker.monitor,
+            session_timeout: self.settings.session_timeout,
+            path: self.plan.invocation.first_lock().clone(),
+        };
+        watch.start().context("can't start a thread to watch over the loop")
     }
 
     fn introduction(&self) -> Introduction {

@@ -1,29 +1,30 @@
-//! All events of a running zklock in one channel, read by one loop.
+//! All events of a running zklock, which one loop handles: of its session, its command, its monitor and its threads.
 
 use std::cell::Cell;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use zklock_core::pair::Order;
+use zklock_core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use zklock_core::run::Input;
 use zklock_core::time::BootTime;
 
+use crate::ensemble::EventSink;
 use crate::link::{Orders, Received};
 use crate::process::alarm::Alarm;
-use crate::worker::loop_watch::SignsOfLife;
+use crate::process::bell::Bell;
+use crate::worker::main_session::MainSession;
 
 /// The reading end of the channel.
 #[derive(Debug)]
 pub(super) struct Events {
     queue: Receiver<Input>,
-    sender: Sender<Input>,
-    bell: Arc<EventFd>,
-    signs: SignsOfLife,
+    emitter: Emitter,
     alarm: Alarm,
     /// The worker's other sources of events, once [`listen`](Self::listen) was called.
     sources: Option<Sources>,
@@ -41,31 +42,45 @@ struct Sources {
 #[derive(Debug, Clone)]
 pub(super) struct Emitter {
     queue: Sender<Input>,
-    bell: Arc<EventFd>,
+    bell: Arc<Bell>,
+    /// Whether the loop has given a sign of life.
+    sign: Arc<AtomicBool>,
 }
 
 /// Creates the channel.
 pub(super) fn channel() -> io::Result<(Emitter, Events)> {
     let (sender, queue) = mpsc::channel();
-    let bell = Arc::new(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?);
-    let alarm = Alarm::new()?;
-    let emitter = Emitter { queue: sender.clone(), bell: Arc::clone(&bell) };
-    let signs = SignsOfLife::default();
-    Ok((emitter, Events { queue, sender, bell, signs, alarm, sources: None }))
+    let emitter = Emitter { queue: sender, bell: Arc::new(Bell::new()?), sign: Arc::default() };
+    Ok((emitter.clone(), Events { queue, emitter, alarm: Alarm::new()?, sources: None }))
 }
 
 impl Emitter {
     /// Adds `event` to the channel. It is silently dropped if there is no reader any more: zklock is exiting then.
     pub(super) fn emit(&self, event: Input) {
         if self.queue.send(event).is_ok() {
-            self.wake();
+            self.bell.ring();
         }
     }
 
-    /// Wakes the loop.
-    pub(super) fn wake(&self) {
-        // A full counter is fine: it only has to be above zero.
-        let _ = self.bell.write(1);
+    /// The bell that wakes the loop.
+    pub(super) fn bell(&self) -> &Arc<Bell> {
+        &self.bell
+    }
+
+    /// Whether the loop has given a sign of life since the last call: it has asked for events.
+    pub(super) fn gave_sign(&self) -> bool {
+        self.sign.swap(false, Relaxed)
+    }
+}
+
+/// A session emits its events while the loop lets it proceed, and so wakes nobody.
+impl EventSink for Emitter {
+    fn session(&self, session: SessionKey, change: SessionChange) {
+        let _ = self.queue.send(Input::Session(session, change));
+    }
+
+    fn reply(&self, session: SessionKey, asker: Asker, reply: Reply) {
+        let _ = self.queue.send(Input::Reply(session, asker, reply));
     }
 }
 
@@ -78,17 +93,17 @@ impl Events {
         Ok(())
     }
 
-    /// The signs of life that the loop gives by asking for events.
-    pub(super) fn signs(&self) -> &SignsOfLife {
-        &self.signs
-    }
-
-    /// The next pending event, if any.
-    pub(super) fn pending(&self) -> Option<Input> {
-        self.signs.give();
+    /// The next pending event, if any. The session may proceed before that.
+    pub(super) fn pending(&self, mut session: Option<&mut MainSession>) -> Option<Input> {
+        self.emitter.sign.store(true, Relaxed);
         if let Some(sources) = &self.sources {
             // The queue can't be closed: its reader is this very object.
-            sources.read(|event| drop(self.sender.send(event)));
+            sources.read(|event| drop(self.emitter.queue.send(event)));
+        }
+        while self.emitter.bell.was_rung() {
+            if let Some(session) = &mut session {
+                session.proceed();
+            }
         }
         let event = self.queue.try_recv().ok()?;
         if let (Input::Signal(signal), Some(sources)) = (&event, &self.sources) {
@@ -99,20 +114,16 @@ impl Events {
 
     /// Waits until the bell rings or `until` passes; the caller then checks for events and the time again.
     pub(super) fn wait(&self, until: Option<BootTime>) -> io::Result<()> {
-        let bell = self.bell.as_fd();
-        match &self.sources {
+        self.emitter.bell.sleep(|bell| match &self.sources {
             // A socket is always readable once its other end is closed.
             Some(sources) if sources.monitor_died.get() => {
-                self.alarm.wait([bell, sources.children.as_fd()], until)?;
+                self.alarm.wait([bell, sources.children.as_fd()], until)
             }
             Some(sources) => {
-                self.alarm.wait([bell, sources.children.as_fd(), sources.monitor.as_fd()], until)?;
+                self.alarm.wait([bell, sources.children.as_fd(), sources.monitor.as_fd()], until)
             }
-            None => self.alarm.wait([bell], until)?,
-        }
-        // An empty counter is fine: the bell was already read with an earlier event.
-        let _ = self.bell.read();
-        Ok(())
+            None => self.alarm.wait([bell], until),
+        })
     }
 }
 
@@ -154,9 +165,9 @@ mod tests {
         for signal in [15, 1] {
             emitter.emit(Input::Signal(signal));
         }
-        assert!(matches!(events.pending(), Some(Input::Signal(15))));
-        assert!(matches!(events.pending(), Some(Input::Signal(1))));
-        assert!(events.pending().is_none());
+        assert!(matches!(events.pending(None), Some(Input::Signal(15))));
+        assert!(matches!(events.pending(None), Some(Input::Signal(1))));
+        assert!(events.pending(None).is_none());
         Ok(())
     }
 
@@ -167,12 +178,12 @@ mod tests {
         while clock::now().since(start) < Duration::from_millis(20) {
             events.wait(Some(start + Duration::from_millis(20)))?;
         }
-        assert!(events.pending().is_none());
+        assert!(events.pending(None).is_none());
 
         let sender = thread::spawn(move || emitter.emit(Input::Child));
         let much_later = start + Duration::from_mins(1);
         let event = loop {
-            if let Some(event) = events.pending() {
+            if let Some(event) = events.pending(None) {
                 break event;
             }
             events.wait(Some(much_later))?;

@@ -3,6 +3,7 @@
 mod executor;
 mod inbox;
 mod loop_watch;
+mod main_session;
 mod side_sessions;
 
 use std::panic::{self, AssertUnwindSafe};
@@ -62,7 +63,7 @@ fn begin(worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> 
     }
     let (emitter, mut events) = inbox::channel().context("can't make a channel for events")?;
     events.listen(worker.orders()).context("can't listen for signals")?;
-    let mut executor = Executor::new(worker, job, plan.mode, settings, emitter, events.signs());
+    let mut executor = Executor::new(worker, job, plan.mode, settings, emitter);
     let driver = Driver::begin(plan, clock::now());
     let ended = panic::catch_unwind(AssertUnwindSafe(|| run_loop(driver, &mut executor, &events)));
     let ended = ended.unwrap_or_else(|_| Err(anyhow!("this is a bug in zklock")));
@@ -90,7 +91,7 @@ struct UnattendedError(&'static str);
 /// Carries out the steps of the run.
 fn run_loop(mut driver: Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
     loop {
-        match driver.next(clock::now, || events.pending()) {
+        match driver.next(clock::now, || events.pending(executor.session())) {
             Step::CarryOut(effect) => match executor.carry_out(effect)? {
                 Done::Nothing => {}
                 Done::Answer(input) => driver.answer(input),

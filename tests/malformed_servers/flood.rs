@@ -1,18 +1,40 @@
 //! A server that never stops talking.
 
-use super::attacked::Attacked;
+use super::attacked::{Attacked, LOST};
 use super::attacker::{Attacker, SESSION, TIMEOUT_MS};
-use super::wire::Bytes;
+use super::wire::{Bytes, Victim};
+use crate::support::op;
+use std::ops::ControlFlow::{Break, Continue};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The client does nothing but read then, and would not notice that its time is over. It keeps what it
-/// reads.
+/// Sends events until the victim hangs up. Its client library does nothing but read then, and would not notice that its
+/// time is over. It keeps what it reads.
+fn flood(victim: &mut Victim) {
+    let event = Bytes::default().int(-1).long(7).int(0).int(3).int(3).buffer(b"/t/hostile/x").packet();
+    let events = event.repeat(1000);
+    while victim.send(&events).is_ok() {}
+}
+
 #[test]
 fn endless_events_instead_of_answers_end_in_time() {
-    let event = Bytes::default().int(-1).long(7).int(0).int(3).int(3).buffer(b"/t/hostile/x").packet();
-    let attacker = Attacker::new(move |mut victim| {
+    let attacker = Attacker::new(|mut victim| {
         victim.grant(TIMEOUT_MS, SESSION);
-        // Until the victim hangs up.
-        while victim.send(&event.repeat(1000)).is_ok() {}
+        flood(&mut victim);
     });
     Attacked::by(attacker.address()).at_any_cost().fails();
+}
+
+#[test]
+fn endless_events_instead_of_a_confirmation_end_the_command_in_time() {
+    let confirmed = AtomicUsize::new(0);
+    let attacker = Attacker::lying(move |victim, asked| {
+        if !op::MULTI.contains(&asked.op) || confirmed.fetch_add(1, Ordering::SeqCst) < 4 {
+            return Continue(());
+        }
+        flood(victim);
+        Break(())
+    });
+    let output = Attacked::by(attacker.address()).at_any_cost().ends();
+    assert_eq!(output.assert_code(LOST).stdout, "ran\n", "{output}");
+    assert!(attacker.lied(), "otherwise it proves nothing");
 }

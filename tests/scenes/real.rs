@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use zklock::ensemble::{Asker, EventSink, Hosts, Security, Session, SessionKey, Settings};
+use zklock::ensemble::{Asker, EventSink, Hosts, Requester, Security, Session, SessionKey, Settings};
 use zklock_core::protocol::QuestionIndex;
 
 use super::jute::{self, Reader, Writer};
@@ -35,7 +35,7 @@ pub(super) struct Real {
     servers: Servers,
     began: Instant,
     raw: BTreeMap<usize, Raw>,
-    sessions: BTreeMap<usize, (Session, Receiver<ClientEvent>)>,
+    sessions: BTreeMap<usize, (Requester, Receiver<ClientEvent>)>,
     passwords: BTreeMap<i64, Vec<u8>>,
     down: Vec<usize>,
 }
@@ -217,7 +217,7 @@ impl Stage for Real {
             security: Security::default(),
         };
         let (sender, news) = channel();
-        let session = Session::open(SessionKey(who as u32), settings, Out(sender)).expect("a thread");
+        let session = Session::open_apart(SessionKey(who as u32), settings, Out(sender)).expect("a thread");
         self.sessions.insert(who, (session, news));
     }
 

@@ -1,5 +1,5 @@
-//! The worker's loop hangs, for example in a system call that doesn't return, and its session's thread doesn't. The
-//! thread would keep the session for ever, and the monitor is dead, or has nothing to end.
+//! The worker's loop hangs, for example in a system call that doesn't return. Its session ends, because the loop runs it;
+//! the monitor is dead, or has nothing to end.
 
 use super::worker_of;
 use crate::support::{Case, DEADLINE, Hung, end, is_alive, processes_of, wait_until};
@@ -45,7 +45,7 @@ fn a_waiter_whose_loop_hangs_without_a_monitor_leaves_the_queue() {
     end(holder);
 }
 
-/// The monitor lets the command run, and so does the session's thread.
+/// The monitor lets the command run, and so does the thread that watches the loop.
 #[test]
 fn a_hung_loop_whose_job_may_go_on_loses_the_lock_and_goes_on() {
     let case = Case::new("hung-continue");

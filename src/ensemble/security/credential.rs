@@ -139,6 +139,11 @@ impl Credentials {
         self.sasl.as_ref().is_some_and(Sasl::needs_names)
     }
 
+    /// Whether they may have to be fetched from other servers at each connection, as a Kerberos ticket.
+    pub(in crate::ensemble) fn ask_others(&self) -> bool {
+        self.sasl.as_ref().is_some_and(Sasl::asks_others)
+    }
+
     /// Whether there is a secret among them: every credential counts as one.
     pub(super) fn has_secrets(&self) -> bool {
         !self.is_empty()

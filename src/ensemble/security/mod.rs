@@ -22,6 +22,7 @@ pub(super) use self::rotation::Rotation;
 pub use self::rotation::TlsFiles;
 pub use self::tls::{Ca, Identity, Tls, TlsError};
 pub(super) use self::tls::{certificate_end, server_name};
+use super::background::{in_background, run_in_background};
 
 /// The security settings of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,8 +48,11 @@ impl Security {
     }
 
     /// Starts to provide the certificates for TLS connections; `None` without TLS.
-    pub(super) fn rotation(&self, hosts: &Hosts) -> Result<Option<Rotation>, Error> {
-        self.tls.as_ref().map(|tls| Rotation::begin(tls, hosts.to_string())).transpose()
+    pub(super) async fn rotation(&self, hosts: &Hosts) -> Result<Option<Rotation>, Error> {
+        let Some(tls) = self.tls.clone() else { return Ok(None) };
+        let hosts = hosts.to_string();
+        let begun = in_background(move || Rotation::begin(&tls, hosts)).await;
+        begun.unwrap_or_else(|_| Err(no_thread())).map(Some)
     }
 
     /// Connects to these servers with these settings.
@@ -58,19 +62,27 @@ impl Security {
         hosts: &Hosts,
         rotation: Option<&Rotation>,
     ) -> Result<Client, Error> {
-        let connector = self.credentials.apply(connector);
-        let Some(rotation) = rotation else {
-            return connector.connect(&hosts.to_string()).await;
-        };
-        // The library assumes that every name is valid in a certificate.
-        if hosts.servers.iter().any(|server| server_name(server).is_none()) {
-            return Err(Error::BadArguments(
-                &"a server's name can't appear in a certificate; use another name for it",
-            ));
+        let mut connector = self.credentials.apply(connector);
+        if let Some(rotation) = rotation {
+            // The library assumes that every name is valid in a certificate.
+            if hosts.servers.iter().any(|server| server_name(server).is_none()) {
+                return Err(Error::BadArguments(
+                    &"a server's name can't appear in a certificate; use another name for it",
+                ));
+            }
+            connector = connector.with_tls(TlsOptions::new().with_certs(rotation.certs()));
         }
-        connector
-            .with_tls(TlsOptions::new().with_certs(rotation.certs()))
-            .secure_connect(&hosts.to_string())
-            .await
+        let (is_secure, hosts) = (rotation.is_some(), hosts.to_string());
+        let connecting = async move {
+            if is_secure { connector.secure_connect(&hosts).await } else { connector.connect(&hosts).await }
+        };
+        if self.credentials.ask_others() {
+            return run_in_background(connecting).await.unwrap_or_else(|_| Err(no_thread()));
+        }
+        connecting.await
     }
+}
+
+fn no_thread() -> Error {
+    Error::UnexpectedError("can't start another thread, or it failed".to_owned())
 }

@@ -40,6 +40,15 @@ impl Sasl {
         }
     }
 
+    /// Whether Kerberos servers may have to be asked for a ticket at each connection.
+    pub(super) fn asks_others(&self) -> bool {
+        match self {
+            Self::DigestMd5 { .. } => false,
+            #[cfg(feature = "gssapi")]
+            Self::Gssapi { .. } => true,
+        }
+    }
+
     /// The scheme, with the user if there is one.
     pub(super) fn name(&self) -> String {
         match self {

@@ -3,11 +3,12 @@
 use nix::libc;
 use nix::unistd::{SysconfVar, sysconf};
 
-/// How far down the stack is returned: an eighth of the stack that the standard library gives a thread.
+/// How far down the stack is returned: an eighth of the stack that the standard library gives a thread. The kernel keeps 128 MiB
+/// below a process's first stack free of other mappings.
 const DEPTH: usize = 256 * 1024;
 
 /// Returns to the system the pages of the stack that were in use before and aren't now, since a thread keeps them as
-/// long as it lives. Only for a thread of the standard library's, and only near the top of its stack.
+/// long as it lives. Only for the first thread and those of the standard library, and only near the top of their stacks.
 #[inline(never)]
 pub fn return_unused_stack() {
     let Ok(Some(page)) = sysconf(SysconfVar::PAGE_SIZE) else { return };
