@@ -21,6 +21,9 @@ use crate::process::clock;
 /// The most requests in flight at once, because the ensemble serves other clients too.
 const MOST_IN_FLIGHT: usize = 500;
 
+/// How many answers to one request may be lost with the connection: the server may close it because of the request.
+const MOST_LOST: usize = 8;
+
 /// How often to check whether the caller wants to give up.
 const GIVE_UP_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -266,6 +269,21 @@ impl<'a> BlockingSession<'a> {
             hosts: self.hosts.clone(),
             servers: if awaited == Awaited::Answer { vec![] } else { self.servers.clone() },
         }));
+    }
+
+    /// Makes a request again if its answer was lost with the connection, but not for ever. The request is told how many of
+    /// its answers were lost before: it may have been carried out then.
+    pub fn ask_again<T>(
+        &mut self,
+        mut request: impl FnMut(&mut Self, usize) -> Result<Answer<T>, BlockingError>,
+    ) -> Result<Answer<T>, BlockingError> {
+        for lost in 0..MOST_LOST {
+            match request(self, lost)? {
+                Err(RequestError::ConnectionLost) => {}
+                answer => return Ok(answer),
+            }
+        }
+        Ok(Err(RequestError::ConnectionLost))
     }
 
     /// Reads a node.

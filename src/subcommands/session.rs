@@ -4,15 +4,11 @@ use anyhow::{Context, Result, bail};
 use nix::unistd::getpgrp;
 use zklock_core::path::NodePath;
 use zklock_core::server_wait::ServerWait;
-use zklock_core::text::without_controls;
 
 use crate::cli::{LogFormat, Options};
 use crate::ensemble::{Answer, BlockingSession, Limit, RequestError, Settings};
 use crate::output;
 use crate::process::clock;
-
-/// The most attempts to delete a node if the connection is lost each time.
-const MOST_TRIES: usize = 10;
 
 /// Why there is no session if its thread can't be started.
 pub(super) const NO_THREAD: &str = "can't start a thread for the session";
@@ -69,15 +65,10 @@ pub(super) fn check_chroot(session: &mut BlockingSession<'_>, options: &Options)
 
 /// Deletes a node whatever version it has, again if the answer was lost. Returns whether it was there.
 pub(super) fn delete_any_version(session: &mut BlockingSession<'_>, node: &NodePath) -> Result<Answer<bool>> {
-    for tries in 0..MOST_TRIES {
-        match session.delete(node.clone())? {
-            Ok(()) => return Ok(Ok(true)),
-            // Deleted already, if an answer was lost.
-            Err(RequestError::NoNode) => return Ok(Ok(tries > 0)),
-            Err(RequestError::ConnectionLost) => {}
-            Err(failure) => return Ok(Err(failure)),
-        }
-    }
-    let node = without_controls(node.as_str());
-    bail!("{node}: the connection was lost {MOST_TRIES} times before an answer came")
+    let answer = session.ask_again(|session, lost| match session.delete(node.clone())? {
+        // Deleted already, if an answer was lost.
+        Err(RequestError::NoNode) => Ok(Ok(lost > 0)),
+        answer => Ok(answer.map(|()| true)),
+    });
+    Ok(answer?)
 }

@@ -20,9 +20,6 @@ const PREFIX: &str = "zk-check-";
 /// As much data as a contender's node has: a server may limit the size of a request.
 const DATA: [u8; 400] = [b' '; 400];
 
-/// How many answers to one request may be lost with the connection.
-const MOST_LOST: usize = 4;
-
 /// Tries the requests at the lock path, or at its nearest ancestor that exists, and adds the results to the facts.
 pub(super) fn probe(
     facts: &mut Facts,
@@ -77,7 +74,7 @@ fn ahead(at: ServerTime, before: ServerTime, after: ServerTime) -> i64 {
 
 /// Creates a probe node as a contender creates its lock node.
 fn create(session: &mut BlockingSession<'_>, parent: &str) -> Result<Answer<Created>, BlockingError> {
-    try_some_times("create its lock node", || {
+    let answer = session.ask_again(|session, _| {
         let prefix = format!("{PREFIX}{}-", Uuid::new_v4());
         let answer = session.create(parent.into(), prefix.clone(), DATA.to_vec())?;
         if !matches!(answer, Err(RequestError::ConnectionLost)) {
@@ -85,7 +82,8 @@ fn create(session: &mut BlockingSession<'_>, parent: &str) -> Result<Answer<Crea
         }
         // It may exist, and a second one would stay until the session ends.
         Ok(find(session, parent, &prefix)?.unwrap_or(answer))
-    })
+    })?;
+    Ok(named("create its lock node", answer))
 }
 
 /// The probe node whose name begins with this, if there is one.
@@ -105,7 +103,8 @@ fn find(
 /// server removes the empty container.
 fn try_parent(session: &mut BlockingSession<'_>, ancestor: &str) -> Result<Answer<()>, BlockingError> {
     let container = format!("{ancestor}/{PREFIX}{}", Uuid::new_v4());
-    let made = try_some_times("create the lock path", || session.make_parents(container.clone().into()))?;
+    let made = session.ask_again(|session, _| session.make_parents(container.clone().into()))?;
+    let made = named("create the lock path", made);
     if made.is_err() {
         return Ok(made);
     }
@@ -117,19 +116,12 @@ fn try_parent(session: &mut BlockingSession<'_>, ancestor: &str) -> Result<Answe
     Ok(created.map(drop))
 }
 
-/// Makes a request again if its answer was lost with the connection, but not for ever: the server may close it because of
-/// the request.
-fn try_some_times<T>(
-    action: &'static str,
-    mut request: impl FnMut() -> Result<Answer<T>, BlockingError>,
-) -> Result<Answer<T>, BlockingError> {
-    for _ in 0..MOST_LOST {
-        match request()? {
-            Err(RequestError::ConnectionLost) => {}
-            answer => return Ok(answer),
-        }
-    }
-    Ok(Err(RequestError::Other(ContentionError::Closed(action).to_string())))
+/// The answer to the last attempt at an action. If it was lost, too, the server closes the connection because of it.
+fn named<T>(action: &'static str, answer: Answer<T>) -> Answer<T> {
+    answer.map_err(|failure| match failure {
+        RequestError::ConnectionLost => RequestError::Other(ContentionError::Closed(action).to_string()),
+        failure => failure,
+    })
 }
 
 fn delete(session: &mut BlockingSession<'_>, node: String) -> Result<Answer<()>, BlockingError> {
