@@ -1,5 +1,5 @@
-//! Every message of a run, in one place. Each message is about a lock path; [`crate::output`] writes it out, as text or
-//! as JSON. A new message is a variant of [`Message`] and its row in [`Message::report`].
+//! Every message of a run, in one place. Each message is about a lock path; the program writes it out, as text or as
+//! JSON. A new message is a variant of [`Message`] and its row in [`Message::report`].
 
 use std::fmt;
 use std::time::Duration;

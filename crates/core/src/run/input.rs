@@ -36,7 +36,7 @@ pub enum Input {
     OutputFlushed,
     /// Answer to [`Effect::StartCommand`]: the command runs, or zklock's exit code and the reason why it doesn't.
     Started(Result<(), (u8, String)>),
-    /// Answer to [`Effect::LookAtChildren`].
+    /// Answer to [`JobEffect::LookAtChildren`](super::JobEffect::LookAtChildren).
     Children {
         /// A change of the command's first process.
         leader: Option<LeaderChange>,
@@ -45,9 +45,9 @@ pub enum Input {
         /// Whether that process is the only one left of the command. Only if requested.
         none_left: bool,
     },
-    /// Answer to [`Effect::Kill`].
+    /// Answer to [`JobEffect::Kill`](super::JobEffect::Kill).
     KillRound(KillRound),
-    /// Answer to [`Effect::Reap`]: how the command ended.
+    /// Answer to [`JobEffect::Reap`](super::JobEffect::Reap): how the command ended.
     Reaped(Option<Exit>),
     /// Answer to [`Effect::Clean`]: whether the nodes are certainly gone.
     Cleaned(bool),
