@@ -1,17 +1,24 @@
-//! Translates requests into the client library's calls.
+//! Carries out requests by the client library's calls. Which calls a request takes, and what follows from each answer,
+//! is decided in [`zklock_core::session`].
 
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
 use async_io::Timer;
-use zookeeper_client::{Acl, Client, Error};
+use zklock_core::session::{Answer, Call, CallError, Next, Refusal, Step};
+use zookeeper_client::{Acl, Acls, Client, Error};
 
+use super::failure::request_error;
 use super::watches::Watcher;
 use super::{NodePath, Reply, Request, read, write};
+use crate::process::clock;
 
 /// A future that belongs to a session's only thread.
 pub(super) type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// The answer to a call, and the watch that was set with it.
+pub(super) type CallFuture<'a> = LocalFuture<'a, Result<(Answer, Option<Watcher>), CallError>>;
 
 /// An answer, and the watch that was set with it.
 pub(super) struct WatchedReply {
@@ -33,80 +40,88 @@ pub(super) fn send_request<'a>(
     acl: &'a [Acl],
     request: Request,
 ) -> LocalFuture<'a, WatchedReply> {
-    // A call sends its request when it is made, not when its future is polled. The calls are therefore made outside of
-    // the async blocks, so that requests are sent in the order in which they arrive here.
-    match request {
-        Request::Create { parent, prefix, data } => write::create(client, acl, parent.as_str(), prefix, data),
-        Request::MakeParents(path) => {
-            answer(async move { Reply::ParentsMade(write::make_parents(client, acl, path.as_str()).await) })
+    let step = Step::first(request, may_hide(acl), clock::now);
+    let sent = send(client, acl, &step);
+    Box::pin(follow(client, acl, step, sent))
+}
+
+/// Whether nodes with this ACL may be hidden from zklock: only the server knows which entries apply to it.
+fn may_hide(acl: &[Acl]) -> bool {
+    ![Acls::anyone_all(), Acls::creator_all()].iter().any(|known| **known == *acl)
+}
+
+async fn follow<'a>(
+    client: &'a Client,
+    acl: &'a [Acl],
+    mut step: Step,
+    (mut call, mut second): (CallFuture<'a>, Option<CallFuture<'a>>),
+) -> WatchedReply {
+    loop {
+        let (answer, watcher) = match call.await {
+            Ok((answer, watcher)) => (Ok(answer), watcher),
+            Err(error) => (Err(error), None),
+        };
+        match step.answered(answer) {
+            Next::Reply(reply) => return reply.into(),
+            Next::Watching(reply, path) => {
+                return WatchedReply { reply, watch: watcher.map(|watcher| (path, watcher)) };
+            }
+            Next::Second(next) => step = next,
+            Next::Send(next) => (step, second) = (next, None),
+            Next::SendLater(next) => {
+                (step, second) = (next, None);
+                Timer::after(THROTTLED_PAUSE).await;
+            }
         }
-        Request::CreatePersistent(path) => {
-            answer(
-                async move { Reply::ParentsMade(write::create_persistent(client, acl, path.as_str()).await) },
-            )
-        }
-        Request::List(path) => {
-            let list = read::list(client, &path);
-            answer(async move { Reply::Listed(list.await) })
-        }
-        Request::CatchUpAndList(path) => {
-            let list = read::catch_up_and_list(client, path);
-            answer(async move { Reply::Listed(list.await) })
-        }
-        Request::Watch(path) => read::watch(client, path),
-        Request::WatchBelow(path) => read::watch_below(client, path),
-        Request::Get(path) => {
-            let get = read::get(client, path.clone());
-            answer(async move { Reply::Read(path, get.await) })
-        }
-        Request::Delete(path) => {
-            let delete = write::delete(client, path.as_str(), None);
-            answer(async move { Reply::Deleted(delete.await) })
-        }
-        Request::DeleteUnchanged(path, version) => {
-            let delete = write::delete(client, path.as_str(), Some(version));
-            answer(async move { Reply::Deleted(delete.await) })
-        }
-        Request::RecordSuccess { record, data, node } => answer(async move {
-            Reply::SuccessRecorded(
-                write::record_success(client, acl, record.as_str(), &data, node.as_str()).await,
-            )
-        }),
-        Request::Write(path, data, version) => {
-            let write = write::replace(client, path, data, version);
-            answer(async move { Reply::Written(write.await) })
-        }
-        Request::Confirm(paths) => {
-            let (sent, confirm) = write::confirm(client, &paths);
-            answer(async move { Reply::Confirmed(sent, confirm.await) })
-        }
+        (call, second) = match second.take() {
+            Some(second) => (second, None),
+            None => send(client, acl, &step),
+        };
     }
 }
 
-fn answer<'a>(reply: impl Future<Output = Reply> + 'a) -> LocalFuture<'a, WatchedReply> {
-    Box::pin(async move { reply.await.into() })
+/// Sends the calls of a step. The library sends a call when it is made, not when its future is polled.
+fn send<'a>(client: &'a Client, acl: &'a [Acl], step: &Step) -> (CallFuture<'a>, Option<CallFuture<'a>>) {
+    let (first, second) = step.calls();
+    let first = make_call(client, acl, first);
+    (first, second.map(|second| make_call(client, acl, second)))
 }
 
-/// Makes a call immediately, and retries it after a pause for as long as a throttling server refuses it.
-pub(super) fn retry_throttled<'a, T, F>(
-    call: impl Fn() -> F + 'a,
-) -> impl Future<Output = Result<T, Error>> + 'a
-where
-    T: 'a,
-    F: Future<Output = Result<T, Error>> + 'a,
-{
-    let first = call();
-    async move {
-        let mut result = first.await;
-        while matches!(result, Err(Error::Throttled)) {
-            pause().await;
-            result = call().await;
+fn make_call<'a>(client: &'a Client, acl: &'a [Acl], call: Call<'_>) -> CallFuture<'a> {
+    match call {
+        Call::Create { path, data, kind } => write::create(client, acl, path, data, kind),
+        Call::SetData { path, data, version } => write::set_data(client, path, data, version),
+        Call::Delete { path, version } => answer(client.delete(path, version), |()| Answer::Done),
+        Call::Record { record, data, exists, node } => {
+            write::record(client, acl, (record, data, exists), node)
         }
-        result
+        Call::Check { paths } => write::confirm(client, paths),
+        Call::TryChild { path } => write::try_child(client, path),
+        Call::GetData { path, watch: false } => {
+            answer(client.get_data(path), |(data, stat)| Answer::Node(read::node(data, &stat)))
+        }
+        Call::GetData { path, watch: true } => read::watch(client, path),
+        Call::GetChildren { path, watch: false } => answer(client.list_children(path), Answer::Children),
+        Call::GetChildren { path, watch: true } => read::watch_children(client, path),
+        Call::Exists { path } => read::exists(client, path),
+        Call::WatchBelow { path } => read::watch_below(client, path),
+        Call::Sync { path } => answer(client.sync(path), |()| Answer::Done),
     }
 }
 
-/// Waits before a throttling server is tried again.
-pub(super) async fn pause() {
-    Timer::after(THROTTLED_PAUSE).await;
+/// The future of a call that sets no watch.
+pub(super) fn answer<'a, T>(
+    call: impl Future<Output = Result<T, Error>> + 'a,
+    answer: impl FnOnce(T) -> Answer + 'a,
+) -> CallFuture<'a> {
+    Box::pin(async move { call.await.map(|result| (answer(result), None)).map_err(call_error) })
+}
+
+pub(super) fn call_error(error: Error) -> CallError {
+    let refusal = match error {
+        Error::Throttled => Refusal::Throttled,
+        Error::NodeExists => Refusal::NodeExists,
+        _ => Refusal::Other,
+    };
+    CallError { refusal, why: request_error(error) }
 }

@@ -8,9 +8,11 @@ use std::fmt::Write;
 use std::ops::Range;
 use std::time::Duration;
 
+use zklock_core::protocol::ReadNode;
+
 use super::{Heard, Stage};
 use crate::client::ClientEvent;
-use crate::client::message::{Node, ReadNode, Reply, Request, RequestError, SessionChange};
+use crate::client::message::{Node, Reply, Request, RequestError, SessionChange};
 use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Stat, ToClient, WireError};
 use crate::support::DEADLINE;
 

@@ -30,6 +30,7 @@ pub mod protocol;
 pub mod queue;
 pub mod run;
 pub mod server_wait;
+pub mod session;
 pub mod shell_line;
 pub mod signal;
 pub mod spelling;

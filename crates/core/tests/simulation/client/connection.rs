@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 
-use super::step::Step;
+use super::step::Work;
 use crate::ensemble::wire::{Op, ToServer};
 use crate::ensemble::{ConnId, Ensemble};
 
 /// A request that was sent, and its number.
 pub(super) struct Flight {
     pub(super) number: usize,
-    pub(super) step: Step,
+    pub(super) work: Work,
 }
 
 /// One connection. Times are those of the host's monotonic clock.

@@ -8,7 +8,7 @@ use super::message::{
     AttemptLimit, BootTime, ConnectSpeed, Mistake, ReconnectPause, RequestError, RetryPlan, SessionChange,
     longest_reconnection, planted,
 };
-use super::step::Step;
+use super::step::Work;
 use super::{Client, Credentials, Phase, duration, nanos};
 use crate::ensemble::wire::{Op, ToServer};
 use crate::ensemble::{Ensemble, Rng};
@@ -157,7 +157,7 @@ impl Client {
         let speed = ConnectSpeed::of(clock.since(dialled), limit, duration(self.timeout));
         if self.phase == Phase::New && !self.connector.retry.accepts(duration(granted), speed) {
             self.connector.regrant = Some(granted);
-            return self.send(ensemble, 0, Step::Close);
+            return self.send(ensemble, 0, Work::Close);
         }
         self.connector.pass = None;
         self.connector.give_up_at = None;
@@ -182,10 +182,10 @@ impl Client {
         if let Some(connection) = &mut self.connection
             && !planted(Mistake::LaggingServer)
         {
-            connection.send(ensemble, now, Flight { number: 0, step: Step::Ignored }, op);
+            connection.send(ensemble, now, Flight { number: 0, work: Work::Ignored }, op);
         }
         if self.is_releasing {
-            return self.send(ensemble, 0, Step::Close);
+            return self.send(ensemble, 0, Work::Close);
         }
         self.tell(SessionChange::Reconnected);
         while let Some(command) = self.inbox.pop_front() {

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`message`] | zklock's own types |
 //! | [`clock`] | a host's clock |
-//! | [`step`] | requests as operations, answers as replies |
+//! | [`step`] | calls as operations of the simulated servers; `zklock_core::session` decides which calls |
 //! | [`connection`] | one connection: requests under way, pings, silence |
 //! | [`connector`] | connecting and reconnecting |
 //!
@@ -23,9 +23,9 @@ use std::time::Duration;
 pub(crate) use self::clock::HostClock;
 use self::connection::{Connection, Flight};
 use self::connector::Connector;
-use self::message::{BootTime, NodePath, Reply, Request, RequestError, SessionChange};
-use self::step::{Kind, Next, Step};
-use crate::ensemble::wire::{Acl, Answer, Happened, ToClient, WireError};
+use self::message::{BootTime, Next, NodePath, Reply, Request, RequestError, SessionChange, Step};
+use self::step::{Kind, Work};
+use crate::ensemble::wire::{Acl, Answer, Happened, Op, ToClient, WireError};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
 
 /// Something that a client reports.
@@ -217,35 +217,41 @@ impl Client {
             _ if self.is_releasing => {}
             Command::Ask(number, request) => {
                 let sent = self.clock(ensemble);
-                self.send(ensemble, number, Step::first(request, sent));
+                // Only an ACL that is an explicit list can exclude its author.
+                let step = Step::first(request, self.settings.acl != Acl::OPEN, || sent);
+                self.send(ensemble, number, Work::Step(step));
             }
             Command::Release(nodes) => {
                 self.is_releasing = true;
                 self.throttled.clear();
                 self.watches.clear();
                 for flight in self.connection.iter_mut().flat_map(|connection| &mut connection.flights) {
-                    flight.step = Step::Ignored;
+                    flight.work = Work::Ignored;
                 }
                 for path in nodes {
-                    self.send(ensemble, 0, Step::Delete { path: path.into(), version: -1 });
+                    self.send(ensemble, 0, Work::Step(Step::Delete { path, version: None }));
                 }
-                self.send(ensemble, 0, Step::Close);
+                self.send(ensemble, 0, Work::Close);
             }
         }
     }
 
-    fn send(&mut self, ensemble: &mut Ensemble, number: usize, step: Step) {
-        let now = self.now(ensemble);
+    fn send(&mut self, ensemble: &mut Ensemble, number: usize, work: Work) {
+        let (now, acl) = (self.now(ensemble), self.settings.acl);
         let Some(connection) = &mut self.connection else {
             return;
         };
-        let op = step.op(self.settings.acl);
-        let list = if let Step::CatchUp { path } = &step { Some(path.clone()) } else { None };
-        connection.send(ensemble, now, Flight { number, step }, op);
-        if let Some(path) = list {
-            let step = Step::List { path };
-            let op = step.op(self.settings.acl);
-            connection.send(ensemble, now, Flight { number, step }, op);
+        let (first, second) = match &work {
+            Work::Step(step) => {
+                let (first, second) = step.calls();
+                let list = second.map(|second| (step::op(second, acl), step.clone()));
+                (step::op(first, acl), list)
+            }
+            Work::Close | Work::Ignored => (Op::Close, None),
+        };
+        connection.send(ensemble, now, Flight { number, work }, first);
+        if let Some((op, Step::CatchUpAndList(path))) = second {
+            connection.send(ensemble, now, Flight { number, work: Work::Step(Step::List(path)) }, op);
         }
     }
 
@@ -273,27 +279,36 @@ impl Client {
     }
 
     fn answered(&mut self, ensemble: &mut Ensemble, flight: Flight, result: Result<Answer, WireError>) {
-        let Flight { number, step } = flight;
-        let again = self.now(ensemble) + THROTTLED_PAUSE;
-        match step.answered(result, self.settings.acl) {
+        let Flight { number, work } = flight;
+        let is_pair = work.is_pair();
+        let step = match work {
+            Work::Step(step) => step,
+            Work::Close => return self.closed(ensemble),
+            Work::Ignored => return,
+        };
+        let watch = step::watch(step.calls().0);
+        let next = step.answered(step::answer(result));
+        if is_pair
+            && !matches!(next, Next::Second(_))
+            && let Some(second) =
+                self.connection.as_mut().and_then(|connection| connection.flights.front_mut())
+        {
+            second.work = Work::Ignored;
+        }
+        match next {
             Next::Reply(reply) => self.news.push_back(ClientEvent::Reply(number, reply)),
-            Next::Watching { reply, on, path, kind } => {
-                self.watches.push(Watch { number, on, path, kind });
+            Next::Watching(reply, path) => {
+                let path = String::from(path);
+                self.watches.extend(watch.map(|(on, kind)| Watch { number, on, path, kind }));
                 self.news.push_back(ClientEvent::Reply(number, reply));
             }
-            Next::Send(step) => self.send(ensemble, number, step),
-            Next::Again(step) => self.throttled.push_back((again, Flight { number, step })),
-            Next::Useless(step, reply) => {
-                if let Some(list) =
-                    self.connection.as_mut().and_then(|connection| connection.flights.front_mut())
-                {
-                    list.step = Step::Ignored;
-                }
-                self.throttled.extend(step.map(|step| (again, Flight { number, step })));
-                self.news.extend(reply.map(|reply| ClientEvent::Reply(number, reply)));
+            Next::Send(step) => self.send(ensemble, number, Work::Step(step)),
+            Next::SendLater(step) => {
+                let again = self.now(ensemble) + THROTTLED_PAUSE;
+                self.throttled.push_back((again, Flight { number, work: Work::Step(step) }));
             }
-            Next::Closed => self.closed(ensemble),
-            Next::Listed | Next::Nothing => {}
+            // It was sent along, and its answer comes next.
+            Next::Second(_) => {}
         }
     }
 
@@ -334,7 +349,7 @@ impl Client {
         let throttled = std::mem::take(&mut self.throttled);
         let mut flights: Vec<Flight> = connection.flights.into();
         // The list sent along with a sync has no reply of its own.
-        let is_second = |pair: &[Flight]| matches!(pair[0].step, Step::CatchUp { .. });
+        let is_second = |pair: &[Flight]| pair[0].work.is_pair();
         let seconds: Vec<usize> = flights
             .windows(2)
             .enumerate()
@@ -342,14 +357,16 @@ impl Client {
             .map(|(at, _)| at + 1)
             .collect();
         for at in seconds {
-            flights[at].step = Step::Ignored;
+            flights[at].work = Work::Ignored;
         }
         flights.extend(throttled.into_iter().map(|(_, flight)| flight));
         // These replies may come in any order.
         self.rng.shuffle(&mut flights);
-        for Flight { number, step } in flights {
-            let reply = step.failed(RequestError::ConnectionLost);
-            self.news.extend(reply.map(|reply| ClientEvent::Reply(number, reply)));
+        for Flight { number, work } in flights {
+            if let Work::Step(step) = work {
+                let reply = step.failed(RequestError::ConnectionLost);
+                self.news.push_back(ClientEvent::Reply(number, reply));
+            }
         }
         self.leave(ensemble);
     }
@@ -362,9 +379,9 @@ impl Client {
         if self.is_too_late(ensemble, now) {
             return;
         }
-        while let Some((_, Flight { number, step })) = self.throttled.pop_front_if(|(again, _)| *again <= now)
+        while let Some((_, Flight { number, work })) = self.throttled.pop_front_if(|(again, _)| *again <= now)
         {
-            self.send(ensemble, number, step);
+            self.send(ensemble, number, work);
         }
         let may_ping = !self.connector.is_trying();
         if self.connector.is_attempt_over(now) {

@@ -1,0 +1,233 @@
+use super::*;
+use crate::path::NodePath;
+use crate::protocol::{Created, Node, ReadNode, Reply, Request, RequestError, ServerTime};
+use crate::time::BootTime;
+
+use RequestError::{ConnectionLost, NoAuth, NoNode, Unsupported};
+
+const NODE: &str = "/l/a/n";
+
+fn first(request: Request, may_hide: bool) -> Step {
+    Step::first(request, may_hide, || BootTime::from_nanos(7))
+}
+
+fn create(may_hide: bool) -> Step {
+    first(Request::Create { parent: "/l/a".into(), prefix: "n-".to_owned(), data: vec![1] }, may_hide)
+}
+
+fn error(refusal: Refusal, why: RequestError) -> Result<Answer, CallError> {
+    Err(CallError { refusal, why })
+}
+
+fn refused(why: RequestError) -> Result<Answer, CallError> {
+    error(Refusal::Other, why)
+}
+
+fn throttled() -> Result<Answer, CallError> {
+    error(Refusal::Throttled, RequestError::Other("throttled".to_owned()))
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "as the others")]
+fn created() -> Result<Answer, CallError> {
+    Ok(Answer::Created { path: "/l/a/n-3".to_owned(), czxid: 5, created: ServerTime(9) })
+}
+
+fn node() -> Node {
+    Node { czxid: 5, modified: ServerTime(8), ..Node::default() }
+}
+
+/// The step that is sent next.
+fn next(next: Next) -> Step {
+    match next {
+        Next::Send(step) => step,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Answers the calls of a request one after another. Returns the calls, and the reply.
+fn answered(mut step: Step, answers: Vec<Result<Answer, CallError>>) -> (Vec<String>, Reply) {
+    let mut calls = vec![];
+    for answer in answers {
+        calls.push(shown(step.calls().0));
+        match step.answered(answer) {
+            Next::Send(next) | Next::SendLater(next) => step = next,
+            Next::Reply(reply) | Next::Watching(reply, _) => return (calls, reply),
+            Next::Second(_) => panic!("not a list"),
+        }
+    }
+    panic!("no reply after {calls:?}")
+}
+
+fn shown(call: Call<'_>) -> String {
+    match call {
+        Call::Create { path, kind, .. } => format!("create {kind:?} {path}"),
+        Call::GetData { path, watch } => format!("read {path}{}", if watch { " and watch" } else { "" }),
+        Call::GetChildren { path, watch } => format!("list {path}{}", if watch { " and watch" } else { "" }),
+        Call::Exists { path } => format!("exists {path}"),
+        Call::Delete { path, .. } => format!("delete {path}"),
+        Call::TryChild { path } => format!("try a child of {path}"),
+        Call::Record { record, exists, node, .. } => {
+            format!("{} {record}, delete {node}", if exists { "write" } else { "create" })
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_new_node_is_read_only_if_its_acl_might_hide_it() {
+    let made = Created { name: "n-3".to_owned(), czxid: 5, created: ServerTime(9) };
+    let (calls, reply) = answered(create(false), vec![created()]);
+    assert_eq!(
+        (&calls[..], reply),
+        (&["create EphemeralSequential /l/a/n-".to_owned()][..], Reply::Created(Ok(made.clone())))
+    );
+    for (answer, reply) in [
+        (Ok(Answer::Node(node())), Ok(made.clone())),
+        (refused(NoAuth), Err(RequestError::Hidden)),
+        (refused(ConnectionLost), Err(ConnectionLost)),
+        // The queue shows what became of it.
+        (refused(NoNode), Ok(made)),
+    ] {
+        let (calls, got) = answered(create(true), vec![created(), throttled(), answer]);
+        assert_eq!(calls[1..], ["read /l/a/n-3", "read /l/a/n-3"]);
+        assert_eq!(got, Reply::Created(reply));
+    }
+}
+
+#[test]
+fn a_server_without_the_create_that_returns_a_stat_is_too_old() {
+    assert_eq!(
+        create(false).answered(refused(Unsupported)),
+        Next::Reply(Reply::Created(Err(RequestError::TooOld)))
+    );
+}
+
+/// A list from before the sync proves nothing.
+#[test]
+fn a_list_counts_only_after_the_sync_that_was_sent_with_it() {
+    let step = || first(Request::CatchUpAndList("/l/a".into()), false);
+    assert_eq!(
+        step().calls(),
+        (Call::Sync { path: "/l/a" }, Some(Call::GetChildren { path: "/l/a", watch: false }))
+    );
+    let list = || Step::List("/l/a".into());
+    assert_eq!(step().answered(Ok(Answer::Done)), Next::Second(list()));
+    assert_eq!(step().answered(refused(NoNode)), Next::Second(list()), "the list fails the same way");
+    assert_eq!(step().answered(throttled()), Next::SendLater(step()), "both again");
+    assert_eq!(step().answered(refused(ConnectionLost)), Next::Reply(Reply::Listed(Err(ConnectionLost))));
+}
+
+#[test]
+fn a_throttled_request_is_sent_again_but_a_confirmation_and_a_delete() {
+    let path = || NodePath::from(NODE);
+    for request in [
+        Request::List(path()),
+        Request::Watch(path()),
+        Request::WatchBelow(path()),
+        Request::Get(path()),
+        Request::Write(path(), vec![], 2),
+        Request::MakeParents(path()),
+        Request::RecordSuccess { record: path(), data: vec![], node: path() },
+    ] {
+        let step = first(request, false);
+        assert_eq!(step.clone().answered(throttled()), Next::SendLater(step));
+    }
+    for request in
+        [Request::Confirm(vec![path()]), Request::Delete(path()), Request::DeleteUnchanged(path(), 1)]
+    {
+        assert!(matches!(first(request, false).answered(throttled()), Next::Reply(_)));
+    }
+}
+
+#[test]
+fn a_node_that_may_not_be_read_is_watched_from_above() {
+    let watch = || first(Request::Watch(NODE.into()), false);
+    let above = next(watch().answered(refused(NoAuth)));
+    assert_eq!(above.calls().0, Call::GetChildren { path: "/l/a", watch: true });
+    let listed = |name: &str| Ok(Answer::Children(vec![name.to_owned()]));
+    let hidden = Reply::Read(NODE.into(), Ok(ReadNode::Hidden));
+    assert_eq!(above.clone().answered(listed("n")), Next::Watching(hidden, NODE.into()));
+    let gone = Reply::Read(NODE.into(), Err(NoNode));
+    assert_eq!(above.answered(listed("m")), Next::Reply(gone), "no watch is kept");
+    let seen = Reply::Read(NODE.into(), Ok(ReadNode::Seen(node())));
+    assert_eq!(watch().answered(Ok(Answer::Node(node()))), Next::Watching(seen, NODE.into()));
+}
+
+#[test]
+fn of_a_node_that_may_not_be_read_the_stat_or_the_existence_is_known() {
+    let get = || first(Request::Get(NODE.into()), false);
+    for (answer, known) in [
+        (Ok(Answer::Node(node())), Ok(ReadNode::Seen(node()))),
+        (refused(NoAuth), Ok(ReadNode::Hidden)),
+        (refused(NoNode), Err(NoNode)),
+    ] {
+        let (calls, reply) = answered(get(), vec![refused(NoAuth), answer]);
+        assert_eq!(calls, ["read /l/a/n", "exists /l/a/n"]);
+        assert_eq!(reply, Reply::Read(NODE.into(), known));
+    }
+}
+
+#[test]
+fn missing_parents_are_created_from_the_highest_that_is_missing() {
+    let parents = |may_hide| first(Request::MakeParents("/l/a/b".into()), may_hide);
+    let exists = || error(Refusal::NodeExists, RequestError::Other("exists".to_owned()));
+    let (calls, reply) =
+        answered(parents(false), vec![refused(NoNode), refused(NoNode), exists(), created(), created()]);
+    let create = |path: &str| format!("create Container {path}");
+    assert_eq!(calls, ["/l/a/b", "/l/a", "/l", "/l/a", "/l/a/b"].map(create));
+    assert_eq!(reply, Reply::ParentsMade(Ok(())));
+    let (_, reply) = answered(parents(false), vec![refused(NoNode), refused(NoNode), refused(NoNode)]);
+    assert_eq!(reply, Reply::ParentsMade(Err(NoNode)), "the chroot is missing");
+    let (calls, _) = answered(parents(false), vec![refused(NoNode), refused(Unsupported), exists()]);
+    assert_eq!(calls[2], "create Persistent /l/a/b", "no containers");
+}
+
+#[test]
+fn a_parent_that_excludes_zklock_is_deleted_again() {
+    let parents = || first(Request::MakeParents("/l".into()), true);
+    let version = || error(Refusal::Later, RequestError::Changed);
+    let read = || Ok(Answer::Node(node()));
+    let (calls, reply) = answered(parents(), vec![created(), read(), version()]);
+    assert_eq!(calls, ["create Container /l", "read /l", "try a child of /l"]);
+    assert_eq!(reply, Reply::ParentsMade(Ok(())));
+    for answers in [vec![created(), refused(NoAuth)], vec![created(), read(), refused(NoAuth)]] {
+        let (calls, reply) = answered(parents(), [answers, vec![Ok(Answer::Done)]].concat());
+        assert_eq!(calls.last().map(String::as_str), Some("delete /l"));
+        assert_eq!(reply, Reply::ParentsMade(Err(RequestError::Excluded)));
+    }
+}
+
+#[test]
+fn the_node_is_named_below_which_nothing_may_be_created() {
+    let parents = || first(Request::MakeParents("/l/a/b".into()), false);
+    let lowest = |path: &str| Reply::ParentsMade(Err(RequestError::NoCreate(path.to_owned())));
+    let (calls, reply) =
+        answered(parents(), vec![refused(NoAuth), refused(NoNode), Ok(Answer::Node(node()))]);
+    assert_eq!(calls[1..], ["exists /l/a", "exists /l"]);
+    assert_eq!(reply, lowest("/l"));
+    assert_eq!(answered(parents(), vec![refused(NoAuth), refused(NoAuth)]).1, lowest("/l/a"));
+    assert_eq!(answered(parents(), vec![refused(NoAuth), refused(NoNode), refused(NoNode)]).1, lowest("/"));
+}
+
+#[test]
+fn the_record_is_created_if_it_is_missing_and_written_if_it_is_there() {
+    let record = || Request::RecordSuccess { record: "/l/.a".into(), data: vec![], node: NODE.into() };
+    let exists = || error(Refusal::NodeExists, RequestError::Other("exists".to_owned()));
+    let (calls, reply) = answered(first(record(), false), vec![refused(NoNode), exists(), Ok(Answer::Done)]);
+    assert_eq!(
+        calls,
+        ["write /l/.a, delete /l/a/n", "create /l/.a, delete /l/a/n", "write /l/.a, delete /l/a/n"]
+    );
+    assert_eq!(reply, Reply::SuccessRecorded(Ok(())));
+    let gone = first(record(), false).answered(error(Refusal::Later, NoNode));
+    assert_eq!(gone, Next::Reply(Reply::SuccessRecorded(Err(NoNode))), "zklock's own node is gone");
+}
+
+#[test]
+fn a_confirmation_counts_from_just_before_it_was_sent() {
+    let confirm = first(Request::Confirm(vec![NODE.into()]), false);
+    assert!(matches!(confirm.calls().0, Call::Check { paths } if paths == [NodePath::from(NODE)]));
+    let at = BootTime::from_nanos(7);
+    assert_eq!(confirm.clone().answered(Ok(Answer::Done)), Next::Reply(Reply::Confirmed(at, Ok(()))));
+    assert_eq!(confirm.answered(refused(NoNode)), Next::Reply(Reply::Confirmed(at, Err(NoNode))));
+}
