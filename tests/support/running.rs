@@ -22,12 +22,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn new(mut child: Child, input: Vec<u8>) -> Self {
+    /// A child that was started after `started`: it may have run for a while when this is called.
+    pub(crate) fn new(mut child: Child, input: Vec<u8>, started: Instant) -> Self {
         let mut stdin = child.stdin.take().expect("a pipe");
         // The input is written in a thread, because a program that doesn't read it must not block the test.
         thread::spawn(move || stdin.write_all(&input));
         Self {
-            started: Instant::now(),
+            started,
             stdout: Lines::read("stdout", child.stdout.take().expect("a pipe")),
             stderr: Lines::read("stderr", child.stderr.take().expect("a pipe")),
             child,

@@ -7,7 +7,7 @@ use super::spawn::spawn;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The environment variable that identifies the processes of a run.
 pub(crate) const MARKER: &str = "ZKLOCK_TEST_RUN";
@@ -109,7 +109,8 @@ impl Zklock {
         // zklock runs in its own session, so that it can't take over the terminal of the tests.
         let mut command = self.command(&["setsid"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Running::new(spawn(&mut command), self.input)
+        let started = Instant::now();
+        Running::new(spawn(&mut command), self.input, started)
     }
 
     /// Starts zklock as the session leader of its own terminal, which is its stdin, stdout and stderr.

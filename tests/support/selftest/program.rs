@@ -2,6 +2,7 @@ use crate::support::running::Running;
 use crate::support::{Case, DEADLINE, MARKER, Zklock, new_marker, signal_printer, spawn};
 use nix::sys::signal::Signal;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 #[test]
 fn runs_with_an_environment_of_its_own() {
@@ -73,7 +74,7 @@ fn the_helper_prints_signals() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped()),
     );
-    let helper = Running::new(child, Vec::new());
+    let helper = Running::new(child, Vec::new(), Instant::now());
     helper.wait_for_stdout("ready", DEADLINE);
     for (signal, name) in [
         (Signal::SIGTERM, "got TERM"),
