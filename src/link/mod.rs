@@ -10,9 +10,7 @@ mod page;
 mod socket;
 mod title;
 
-use std::cell::Cell;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::rc::Rc;
 use std::time::Duration;
 use std::{fs, io, mem, process};
 
@@ -65,14 +63,16 @@ pub struct MonitorSide {
     pub inherited: InheritedState,
 }
 
-/// The worker's side.
+/// The worker's side: its loop receives the monitor's messages, and sends reports.
 #[derive(Debug)]
 pub struct WorkerSide {
-    socket: Rc<PairSocket>,
+    socket: PairSocket,
     page: Page,
     deadline: Option<Deadline>,
-    continued: Rc<Cell<u64>>,
-    exit: Rc<Cell<Option<Exit>>>,
+    /// How often zklock was continued.
+    continued: u64,
+    /// The last exit that was reported.
+    exit: Option<Exit>,
     /// The process that the user knows as zklock.
     pub monitor: Pid,
     /// The monitor's process group.
@@ -116,13 +116,12 @@ pub fn split() -> io::Result<Side> {
         Ok(ForkSide::Child(monitor)) => {
             drop(monitors);
             let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
-            let socket = Rc::new(PairSocket(workers));
             Ok(Side::Worker(WorkerSide {
-                socket,
+                socket: PairSocket(workers),
                 page,
                 deadline: None,
-                continued: Rc::default(),
-                exit: Rc::default(),
+                continued: 0,
+                exit: None,
                 monitor,
                 group,
                 inherited,
@@ -156,14 +155,20 @@ impl WorkerSide {
         title::set(self.monitor);
     }
 
-    /// The receiver of the monitor's messages.
-    pub fn orders(&self) -> Orders {
-        Orders { socket: Rc::clone(&self.socket), page: self.page, continued: Rc::clone(&self.continued) }
+    /// The next message of the monitor. Signals are counted, so that the monitor sees that they were received.
+    pub fn receive(&self) -> Received<Order> {
+        let received = self.socket.receive();
+        if let Received::Message(Order::Signal(_)) = received {
+            self.page.count_taken();
+        }
+        received
     }
 
-    /// A sender of reports to the monitor, for the time after `self` is dropped.
-    pub fn reporter(&self) -> Reporter {
-        Reporter { socket: Rc::clone(&self.socket), exit: Rc::clone(&self.exit) }
+    /// Must be called before a signal is handled: a SIGCONT makes every stop that was requested before outdated.
+    pub fn before_handling(&mut self, signal: i32) {
+        if signal == SIGCONT {
+            self.continued += 1;
+        }
     }
 
     /// The command is about to be started. Until it is over, the monitor ends it at its `deadline` unless it has ended
@@ -179,7 +184,7 @@ impl WorkerSide {
         let end = clock::now() + limit;
         // The report wakes the monitor, which then reads the deadline, too.
         self.show_deadline(Some(Deadline { act: end, latest: end }));
-        self.reporter().send_exit(exit);
+        self.exit = Some(exit).filter(|_| self.send(&Report::Exit(exit)));
         self.page.set_stage(Stage::Over);
     }
 
@@ -206,7 +211,7 @@ impl WorkerSide {
 
     /// Stops zklock as the terminal's signal would have done.
     pub fn stop(&self, signal: i32, whole_group: bool) {
-        self.send(&Report::Stop { signal, whole_group, continued: self.continued.get() });
+        self.send(&Report::Stop { signal, whole_group, continued: self.continued });
     }
 
     /// Shows the monitor that a node with this path, without its number, is about to be created.
@@ -226,35 +231,6 @@ impl WorkerSide {
         self.page
     }
 
-    fn send(&self, report: &Report) {
-        self.reporter().send(report);
-    }
-}
-
-/// Sends reports to the monitor.
-#[derive(Debug)]
-pub struct Reporter {
-    socket: Rc<PairSocket>,
-    /// The last exit that was reported.
-    exit: Rc<Cell<Option<Exit>>>,
-}
-
-impl Reporter {
-    /// Sends the final report. It isn't lost, however many reports a stopped monitor hasn't read.
-    pub fn send_final(&self, report: &Report) {
-        if let Err(error) = self.socket.send_and_wait(report) {
-            log::debug!("the monitor doesn't listen: {error}");
-        }
-    }
-
-    /// Sends the final exit, unless the monitor has it since the command's end: another message would only wake it
-    /// before the worker can be reaped.
-    pub fn send_final_exit(&self, exit: Exit) {
-        if self.exit.get() != Some(exit) {
-            self.send_final(&Report::Exit(exit));
-        }
-    }
-
     /// Sends a report. If the monitor is gone or stopped the report is lost, and the worker notices either in another
     /// way. Returns whether it was sent.
     pub fn send(&self, report: &Report) -> bool {
@@ -265,40 +241,22 @@ impl Reporter {
         sent.is_ok()
     }
 
-    fn send_exit(&self, exit: Exit) {
-        if self.send(&Report::Exit(exit)) {
-            self.exit.set(Some(exit));
+    /// Sends the final report. It isn't lost, however many reports a stopped monitor hasn't read.
+    pub fn send_final(&self, report: &Report) {
+        if let Err(error) = self.socket.send_and_wait(report) {
+            log::debug!("the monitor doesn't listen: {error}");
+        }
+    }
+
+    /// Sends the final exit, unless the monitor has it since the command's end.
+    pub fn send_final_exit(&self, exit: Exit) {
+        if self.exit != Some(exit) {
+            self.send_final(&Report::Exit(exit));
         }
     }
 }
 
-/// Receives the monitor's messages.
-#[derive(Debug)]
-pub struct Orders {
-    socket: Rc<PairSocket>,
-    page: Page,
-    continued: Rc<Cell<u64>>,
-}
-
-impl Orders {
-    /// The next message of the monitor. Signals are counted, so that the monitor sees that they were received.
-    pub fn receive(&self) -> Received<Order> {
-        let received = self.socket.receive();
-        if let Received::Message(Order::Signal(_)) = received {
-            self.page.count_taken();
-        }
-        received
-    }
-
-    /// Must be called before a signal is handled: a SIGCONT makes every stop that was requested before outdated.
-    pub fn before_handling(&self, signal: i32) {
-        if signal == SIGCONT {
-            self.continued.set(self.continued.get() + 1);
-        }
-    }
-}
-
-impl AsFd for Orders {
+impl AsFd for WorkerSide {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

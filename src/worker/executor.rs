@@ -37,7 +37,7 @@ pub(super) enum Done {
 /// The worker's resources for carrying out effects.
 #[derive(Debug)]
 pub(super) struct Executor<'a> {
-    worker: WorkerSide,
+    worker: &'a mut WorkerSide,
     plan: &'a plan::JobSpec,
     mode: Mode,
     settings: &'a Settings,
@@ -54,7 +54,7 @@ pub(super) struct Executor<'a> {
 impl<'a> Executor<'a> {
     /// An executor that hasn't opened a session or started a command.
     pub(super) fn new(
-        worker: WorkerSide,
+        worker: &'a mut WorkerSide,
         plan: &'a plan::JobSpec,
         mode: Mode,
         settings: &'a Settings,
@@ -90,9 +90,9 @@ impl<'a> Executor<'a> {
         self.job.iter().for_each(Job::end);
     }
 
-    /// The session, if there is one.
-    pub(super) fn session(&mut self) -> Option<&mut MainSession> {
-        self.session.as_mut()
+    /// What events come from: the link to the monitor and, if there is one, the session.
+    pub(super) fn sources(&mut self) -> (&mut WorkerSide, Option<&mut MainSession>) {
+        (self.worker, self.session.as_mut())
     }
 
     /// Carries out an effect. After an error zklock can no longer control the command.
@@ -108,7 +108,7 @@ impl<'a> Executor<'a> {
                 self.worker.take_its_name();
                 self.watch_over_loop()?;
                 let introduction = self.introduction();
-                self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, &self.worker));
+                self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, self.worker));
                 return Ok(Done::Answer(Input::Introduced(introduction)));
             }
             Effect::FindAncestors => {
@@ -134,9 +134,9 @@ impl<'a> Executor<'a> {
             }
             Effect::StartCommand { variables, latest, deadline } => {
                 self.worker.command_begins(deadline);
-                let prepare = || PreparedLaunch::new(&self.plan.invocation, &self.worker);
+                let prepare = || PreparedLaunch::new(&self.plan.invocation, self.worker);
                 let prepared = self.prepared.take().unwrap_or_else(prepare);
-                let started = Job::start(prepared, &variables, &self.worker, latest);
+                let started = Job::start(prepared, &variables, self.worker, latest);
                 let started = started.map(|job| self.job = Some(job));
                 let started = started.map_err(|error| (error.code(), error.to_string()));
                 return Ok(Done::Answer(Input::Started(started)));

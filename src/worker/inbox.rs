@@ -15,7 +15,7 @@ use zklock_core::run::Input;
 use zklock_core::time::BootTime;
 
 use crate::ensemble::EventSink;
-use crate::link::{Orders, Received};
+use crate::link::{Received, WorkerSide};
 use crate::process::alarm::Alarm;
 use crate::process::bell::Bell;
 use crate::worker::main_session::MainSession;
@@ -34,7 +34,6 @@ pub(super) struct Events {
 struct Sources {
     /// SIGCHLD.
     children: SignalFd,
-    monitor: Orders,
     monitor_died: Cell<bool>,
 }
 
@@ -86,19 +85,23 @@ impl EventSink for Emitter {
 
 impl Events {
     /// Also reports the monitor's messages and changes of children as events from now on. SIGCHLD must be blocked.
-    pub(super) fn listen(&mut self, monitor: Orders) -> io::Result<()> {
+    pub(super) fn listen(&mut self) -> io::Result<()> {
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         let children = SignalFd::with_flags(&SigSet::from(Signal::SIGCHLD), flags)?;
-        self.sources = Some(Sources { children, monitor, monitor_died: Cell::new(false) });
+        self.sources = Some(Sources { children, monitor_died: Cell::new(false) });
         Ok(())
     }
 
     /// The next pending event, if any. The session may proceed before that.
-    pub(super) fn pending(&self, mut session: Option<&mut MainSession>) -> Option<Input> {
+    pub(super) fn pending(
+        &self,
+        worker: Option<&mut WorkerSide>,
+        mut session: Option<&mut MainSession>,
+    ) -> Option<Input> {
         self.emitter.sign.store(true, Relaxed);
-        if let Some(sources) = &self.sources {
+        if let (Some(sources), Some(worker)) = (&self.sources, &worker) {
             // The queue can't be closed: its reader is this very object.
-            sources.read(|event| drop(self.emitter.queue.send(event)));
+            sources.read(worker, |event| drop(self.emitter.queue.send(event)));
         }
         while self.emitter.bell.was_rung() {
             if let Some(session) = &mut session {
@@ -106,21 +109,21 @@ impl Events {
             }
         }
         let event = self.queue.try_recv().ok()?;
-        if let (Input::Signal(signal), Some(sources)) = (&event, &self.sources) {
-            sources.monitor.before_handling(*signal);
+        if let (Input::Signal(signal), Some(worker)) = (&event, worker) {
+            worker.before_handling(*signal);
         }
         Some(event)
     }
 
     /// Waits until the bell rings or `until` passes; the caller then checks for events and the time again.
-    pub(super) fn wait(&self, until: Option<BootTime>) -> io::Result<()> {
-        self.emitter.bell.sleep(|bell| match &self.sources {
+    pub(super) fn wait(&self, worker: Option<&WorkerSide>, until: Option<BootTime>) -> io::Result<()> {
+        self.emitter.bell.sleep(|bell| match self.sources.as_ref().zip(worker) {
             // A socket is always readable once its other end is closed.
-            Some(sources) if sources.monitor_died.get() => {
+            Some((sources, _)) if sources.monitor_died.get() => {
                 self.alarm.wait([bell, sources.children.as_fd()], until)
             }
-            Some(sources) => {
-                self.alarm.wait([bell, sources.children.as_fd(), sources.monitor.as_fd()], until)
+            Some((sources, worker)) => {
+                self.alarm.wait([bell, sources.children.as_fd(), worker.as_fd()], until)
             }
             None => self.alarm.wait([bell], until),
         })
@@ -128,9 +131,9 @@ impl Events {
 }
 
 impl Sources {
-    fn read(&self, emit: impl Fn(Input)) {
+    fn read(&self, worker: &WorkerSide, emit: impl Fn(Input)) {
         while !self.monitor_died.get() {
-            match self.monitor.receive() {
+            match worker.receive() {
                 Received::Message(Order::Signal(signal)) => emit(Input::Signal(signal)),
                 Received::Message(Order::NotStopped) => emit(Input::NotStopped),
                 Received::Nothing => break,
@@ -165,9 +168,9 @@ mod tests {
         for signal in [15, 1] {
             emitter.emit(Input::Signal(signal));
         }
-        assert!(matches!(events.pending(None), Some(Input::Signal(15))));
-        assert!(matches!(events.pending(None), Some(Input::Signal(1))));
-        assert!(events.pending(None).is_none());
+        assert!(matches!(events.pending(None, None), Some(Input::Signal(15))));
+        assert!(matches!(events.pending(None, None), Some(Input::Signal(1))));
+        assert!(events.pending(None, None).is_none());
         Ok(())
     }
 
@@ -176,17 +179,17 @@ mod tests {
         let (emitter, events) = channel()?;
         let start = clock::now();
         while clock::now().since(start) < Duration::from_millis(20) {
-            events.wait(Some(start + Duration::from_millis(20)))?;
+            events.wait(None, Some(start + Duration::from_millis(20)))?;
         }
-        assert!(events.pending(None).is_none());
+        assert!(events.pending(None, None).is_none());
 
         let sender = thread::spawn(move || emitter.emit(Input::Child));
         let much_later = start + Duration::from_mins(1);
         let event = loop {
-            if let Some(event) = events.pending(None) {
+            if let Some(event) = events.pending(None, None) {
                 break event;
             }
-            events.wait(Some(much_later))?;
+            events.wait(None, Some(much_later))?;
             assert!(clock::now() < much_later);
         };
         assert!(matches!(event, Input::Child));

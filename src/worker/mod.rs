@@ -25,10 +25,9 @@ use crate::process::system_error::explain;
 use crate::process::{clock, sys};
 
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
-pub fn work(worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> ! {
+pub fn work(mut worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> ! {
     output::queue_output();
-    let reporter = worker.reporter();
-    let ended = begin(worker, plan, job, settings);
+    let ended = begin(&mut worker, plan, job, settings);
     let end = ended.with_context(|| job.invocation.first_lock().to_string()).unwrap_or_else(|error| {
         output::erase_line();
         log::error!("{}", explain(&error));
@@ -42,27 +41,27 @@ pub fn work(worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) 
     });
     output::drain_at_the_end();
     match end {
-        End::Exit(exit) => reporter.send_final_exit(exit),
-        End::Become(variables) => reporter.send_final(&Report::Become(variables)),
+        End::Exit(exit) => worker.send_final_exit(exit),
+        End::Become(variables) => worker.send_final(&Report::Become(variables)),
         End::Leave(exit, leftover) => {
-            reporter.send(&Report::Leave(exit));
+            worker.send(&Report::Leave(exit));
             // The remaining work needs none of the user's shell, terminal, pipes and files.
             sys::detach_from_caller();
             leftover.map(|leftover| clean(settings, &leftover, || false));
             // For a monitor that was stopped meanwhile.
-            reporter.send_final_exit(exit);
+            worker.send_final_exit(exit);
         }
     }
     sys::exit_at_once(0)
 }
 
-fn begin(worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> Result<End> {
+fn begin(worker: &mut WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> Result<End> {
     if !worker.set_up().context("can't become a subreaper")? {
         // The monitor is already dead, and nothing has been started.
         return Ok(End::Exit(Exit::Code(exit::FAILURE)));
     }
     let (emitter, mut events) = inbox::channel().context("can't make a channel for events")?;
-    events.listen(worker.orders()).context("can't listen for signals")?;
+    events.listen().context("can't listen for signals")?;
     let mut executor = Executor::new(worker, job, plan.mode, settings, emitter);
     let driver = Driver::begin(plan, clock::now());
     let ended = panic::catch_unwind(AssertUnwindSafe(|| run_loop(driver, &mut executor, &events)));
@@ -91,14 +90,18 @@ struct UnattendedError(&'static str);
 /// Carries out the steps of the run.
 fn run_loop(mut driver: Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
     loop {
-        match driver.next(clock::now, || events.pending(executor.session())) {
+        let pending = || {
+            let (worker, session) = executor.sources();
+            events.pending(Some(worker), session)
+        };
+        match driver.next(clock::now, pending) {
             Step::CarryOut(effect) => match executor.carry_out(effect)? {
                 Done::Nothing => {}
                 Done::Answer(input) => driver.answer(input),
                 Done::Over(end) => return Ok(end),
             },
             Step::Wait(until) => {
-                events.wait(until).context("can't wait for what happens")?;
+                events.wait(Some(executor.sources().0), until).context("can't wait for what happens")?;
                 driver.woken();
             }
         }
