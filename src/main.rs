@@ -23,6 +23,8 @@ fn main() {
 
 fn run_zklock() -> Exit {
     let words: Vec<OsString> = env::args_os().collect();
+    // Rust's handlers for a stack overflow would ignore the first SEGV or BUS that another process sends.
+    sys::drop_handlers();
     sys::ignore_signals_of_writes();
     sys::fail_on_abort();
     // First, so that an unknown name ends zklock before it does anything.
