@@ -4,16 +4,13 @@
 //! simulates a whole zklock; this smaller version is for crowds and searches.
 
 use std::collections::VecDeque;
-use std::ffi::OsStr;
 use std::time::Duration;
 
 use zklock_core::exit::{Exit, FAILURE};
 use zklock_core::pair::Deadline;
-use zklock_core::path::LockPath;
 use zklock_core::protocol::{Asker, LockIndex, Reply, Request, SessionChange, SessionKey};
 use zklock_core::queue::contender::AttemptIds;
-use zklock_core::queue::name::{Family, Mode};
-use zklock_core::queue::record::Record;
+use zklock_core::queue::name::Mode;
 use zklock_core::run::{
     Driver, Effect, Input, Introduction, JobEffect, KillRound, LeaderChange, PhaseName, Plan, Step,
 };
@@ -22,6 +19,7 @@ use zklock_core::time::BootTime;
 use crate::client::{Client, ClientEvent, HostClock, Settings};
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{ConnId, Ensemble, Output, mix};
+use crate::host::{plan, record};
 
 /// The options of a bare zklock.
 #[derive(Debug, Clone)]
@@ -103,32 +101,10 @@ impl Bare {
     /// Starts a zklock. `number` distinguishes it from all others.
     pub(crate) fn begin(ensemble: &mut Ensemble, options: BareOptions, number: u64) -> Self {
         let began = options.clock.boot_time(ensemble.now());
-        let locks: Vec<LockPath> =
-            options.locks.iter().map(|lock| LockPath::parse(OsStr::new(lock)).unwrap()).collect();
         let plan = Plan {
-            first: locks[0].clone(),
-            locks,
-            mode: options.mode,
-            family: Family::Curator,
-            hosts: "zk".to_owned(),
-            chroot: String::new(),
-            has_credentials: false,
-            began,
-            give_up_at: None,
-            connect_timeout: Duration::from_secs(10),
-            connect_option: "--connect-timeout",
             nonblock: options.nonblock,
-            conflict_exit_code: 124,
-            once_per: None,
-            terminates: true,
-            session_timeout: Duration::from_nanos(options.timeout),
-            signal: 15,
             kill_after: options.kill_after,
-            is_not_awaited: false,
-            command: "job".to_owned(),
-            shows_line: false,
-            progress: None,
-            outer: vec![],
+            ..plan(options.locks, options.mode, options.timeout, began)
         };
         let mut bare = Self {
             options,
@@ -379,7 +355,10 @@ impl Bare {
             }
             Effect::Introduce => {
                 let ids = (0..self.options.locks.len()).map(|lock| self.ids(lock)).collect();
-                let introduction = Introduction { record: self.record(), ids };
+                let introduction = Introduction {
+                    record: record(format!("host{}", self.number), 1_000, self.options.mode),
+                    ids,
+                };
                 return Some(Input::Introduced(introduction));
             }
             Effect::FindAncestors => return Some(Input::Ancestors(vec![])),
@@ -462,24 +441,6 @@ impl Bare {
         }
         self.exit = Some(exit);
         self.driver = None;
-    }
-
-    fn record(&self) -> Record {
-        Record {
-            version: 1,
-            host: format!("host{}", self.number),
-            pid: 1_000,
-            user: "ada".to_owned(),
-            program: "job".to_owned(),
-            label: None,
-            mode: self.options.mode.word().to_owned(),
-            slots: self.options.mode.slots(),
-            has_slot: false,
-            stopped: false,
-            held_after_ms: None,
-            process: None,
-            revoked_by: None,
-        }
     }
 }
 

@@ -29,7 +29,8 @@ use zklock_core::monitor::{MonitorDriver, WorkerState};
 use zklock_core::pair::{Deadline, Report, Stage};
 use zklock_core::path::LockPath;
 use zklock_core::protocol::Reply;
-use zklock_core::queue::name::Family;
+use zklock_core::queue::name::{Family, Mode};
+use zklock_core::queue::record::Record;
 use zklock_core::run::{Driver, Effect, Input, PhaseName, Plan};
 use zklock_core::time::BootTime;
 
@@ -264,36 +265,70 @@ impl Zklock {
 
     fn plan(&self, now: u64, outer: Vec<HeldLock>) -> Plan {
         let contender = &self.contender;
-        let path = |path: &&str| LockPath::parse(OsStr::new(path)).unwrap();
-        let locks: Vec<LockPath> = contender.locks.iter().map(path).collect();
         let began = self.clock(now);
         let by_default = (Duration::from_secs(10), "--connect-timeout");
         let (connect_timeout, connect_option) = contender.wait.map_or(by_default, |wait| (wait, "-w"));
         Plan {
-            first: locks[0].clone(),
-            locks,
-            mode: contender.mode,
-            family: Family::Curator,
-            hosts: "zk:2181".to_owned(),
-            chroot: String::new(),
-            has_credentials: false,
-            began,
             give_up_at: contender.wait.map(|wait| began + wait),
             connect_timeout,
             connect_option,
             nonblock: contender.nonblock,
-            conflict_exit_code: 124,
             once_per: contender.once_per.filter(|_| contender.locks.len() == 1),
             terminates: contender.terminates,
-            session_timeout: Duration::from_nanos(contender.session_timeout),
-            signal: 15,
             kill_after: contender.kill_after,
-            is_not_awaited: false,
-            command: "job".to_owned(),
-            shows_line: false,
             progress: Some(Duration::from_secs(2)),
             outer,
+            ..plan(&contender.locks, contender.mode, contender.session_timeout, began)
         }
+    }
+}
+
+/// A plan with what no scenario changes.
+pub(crate) fn plan(locks: &[&str], mode: Mode, session_timeout: u64, began: BootTime) -> Plan {
+    let locks: Vec<LockPath> = locks.iter().map(|path| LockPath::parse(OsStr::new(path)).unwrap()).collect();
+    Plan {
+        first: locks[0].clone(),
+        locks,
+        mode,
+        family: Family::Curator,
+        hosts: "zk:2181".to_owned(),
+        chroot: String::new(),
+        has_credentials: false,
+        began,
+        give_up_at: None,
+        connect_timeout: Duration::from_secs(10),
+        connect_option: "--connect-timeout",
+        nonblock: false,
+        conflict_exit_code: 124,
+        once_per: None,
+        terminates: true,
+        session_timeout: Duration::from_nanos(session_timeout),
+        signal: 15,
+        kill_after: Duration::from_secs(5),
+        is_not_awaited: false,
+        command: "job".to_owned(),
+        shows_line: false,
+        progress: None,
+        outer: vec![],
+    }
+}
+
+/// The data of a contender's node.
+pub(crate) fn record(host: String, pid: u32, mode: Mode) -> Record {
+    Record {
+        version: 1,
+        host,
+        pid,
+        user: "ada".to_owned(),
+        program: "job".to_owned(),
+        label: None,
+        mode: mode.word().to_owned(),
+        slots: mode.slots(),
+        has_slot: false,
+        stopped: false,
+        held_after_ms: None,
+        process: None,
+        revoked_by: None,
     }
 }
 

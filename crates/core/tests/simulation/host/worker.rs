@@ -11,7 +11,7 @@ use zklock_core::signal::{SIGCONT, SIGTSTP};
 use zklock_core::time::BootTime;
 
 use super::inner::pid;
-use super::{Worker, Zklock};
+use super::{Worker, Zklock, record};
 use crate::sessions::ClientId;
 use crate::world::{Event, SessionOwner, World};
 
@@ -205,21 +205,7 @@ impl World {
         let contender = &self.zklocks[index].contender;
         let host = format!("host{}", self.outer_of(index).unwrap_or(index));
         let process = Process { boot: host.clone(), namespace: "pid:[1]".to_owned(), started: index as u64 };
-        let record = Record {
-            version: 1,
-            host,
-            pid: pid(index),
-            user: "ada".to_owned(),
-            program: "job".to_owned(),
-            label: None,
-            mode: contender.mode.word().to_owned(),
-            slots: contender.mode.slots(),
-            has_slot: false,
-            stopped: false,
-            held_after_ms: None,
-            process: Some(Box::new(process)),
-            revoked_by: None,
-        };
+        let record = Record { process: Some(Box::new(process)), ..record(host, pid(index), contender.mode) };
         let ids = contender.locks.iter().map(|_| AttemptIds(self.rng.u128(..))).collect();
         Introduction { record, ids }
     }
