@@ -1,6 +1,8 @@
 //! Carries out the core's effects.
 
 use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use uuid::Uuid;
@@ -42,6 +44,10 @@ pub(super) struct Executor<'a> {
     mode: Mode,
     settings: &'a Settings,
     events: Emitter,
+    /// Takes the session timeouts that are granted, for the watch over the loop.
+    granted: Sender<Duration>,
+    /// `None` once the loop is watched.
+    unwatched: Option<Receiver<Duration>>,
     session: Option<MainSession>,
     side_sessions: SideSessions,
     /// The command, until it is started.
@@ -61,12 +67,15 @@ impl<'a> Executor<'a> {
         events: Emitter,
     ) -> Self {
         let side_sessions = SideSessions::new(settings.clone(), events.clone());
+        let (granted, unwatched) = channel();
         Self {
             worker,
             plan,
             mode,
             settings,
             events,
+            granted,
+            unwatched: Some(unwatched),
             session: None,
             side_sessions,
             prepared: None,
@@ -101,7 +110,7 @@ impl<'a> Executor<'a> {
             Effect::Connect { key, deadline } => {
                 self.own.clear();
                 let settings = Settings { deadline, ..self.settings.clone() };
-                self.session = Some(MainSession::open(key, settings, &self.events));
+                self.session = Some(MainSession::open(key, settings, &self.events, self.granted.clone()));
             }
             // The session is connecting meanwhile, and there is no node yet.
             Effect::Introduce => {
@@ -173,12 +182,14 @@ impl<'a> Executor<'a> {
         Ok(Done::Nothing)
     }
 
-    fn watch_over_loop(&self) -> Result<()> {
+    fn watch_over_loop(&mut self) -> Result<()> {
+        let Some(granted) = self.unwatched.take() else { return Ok(()) };
         let watch = LoopWatch {
             events: self.events.clone(),
             page: self.worker.page(),
             monitor: self.worker.monitor,
             session_timeout: self.settings.session_timeout,
+            granted,
             path: self.plan.invocation.first_lock().clone(),
         };
         watch.start().context("can't start a thread to watch over the loop")

@@ -3,8 +3,9 @@
 //!
 //! The monitor does the same. But it may be dead, and it watches only a command whose lock must not be lost.
 
+use std::io;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
-use std::{io, thread};
 
 use nix::unistd::{Pid, getppid};
 use zklock_core::exit;
@@ -36,23 +37,34 @@ pub(super) struct LoopWatch {
     pub(super) events: Emitter,
     pub(super) page: Page,
     pub(super) monitor: Pid,
+    /// The session timeout that was asked for: it counts until one is granted.
     pub(super) session_timeout: Duration,
+    /// The session timeouts that are granted. Disconnected once the loop is over.
+    pub(super) granted: Receiver<Duration>,
     /// For a message.
     pub(super) path: LockPath,
 }
 
 impl LoopWatch {
-    /// Watches on a thread of its own, until the process ends.
+    /// Watches on a thread of its own, until the loop is over.
     pub(super) fn start(self) -> io::Result<()> {
         builder().name("loop watch".to_owned()).spawn(move || self.watch())?;
         Ok(())
     }
 
     fn watch(&self) {
-        let step = self.session_timeout / CHECKS;
+        let mut step = self.session_timeout / CHECKS;
         let (mut pause, mut missed) = (step, 0);
         loop {
-            thread::sleep(pause);
+            match self.granted.recv_timeout(pause) {
+                Ok(timeout) => {
+                    step = timeout / CHECKS;
+                    (pause, missed) = (step, 0);
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
             missed = if self.events.gave_sign() { 0 } else { missed + 1 };
             let left = self.due().map(|due| clock::now().until(due));
             // A loop that was woken in vain before it was due won't act any more.

@@ -1,12 +1,14 @@
 //! The session that has the lock nodes. It runs on the loop's own thread, so that it lives no longer than the loop works.
 
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::task::Waker;
+use std::time::Duration;
 
 use zklock_core::planted::{Mistake, planted};
-use zklock_core::protocol::SessionKey;
+use zklock_core::protocol::{Asker, Reply, SessionChange, SessionKey};
 
-use crate::ensemble::{Requester, Session, Settings};
+use crate::ensemble::{EventSink, Requester, Session, Settings};
 use crate::worker::inbox::Emitter;
 
 /// A session that the loop runs.
@@ -19,9 +21,16 @@ pub(super) struct MainSession {
 }
 
 impl MainSession {
-    /// Starts connecting. The session sends its events to `events`, whose bell is rung when it may proceed.
-    pub(super) fn open(key: SessionKey, settings: Settings, events: &Emitter) -> Self {
-        let (requester, session) = Session::open(key, settings, events.clone());
+    /// Starts connecting. The session sends its events to `events`, whose bell is rung when it may proceed, and its timeout
+    /// to `granted`.
+    pub(super) fn open(
+        key: SessionKey,
+        settings: Settings,
+        events: &Emitter,
+        granted: Sender<Duration>,
+    ) -> Self {
+        let sink = Sink { events: events.clone(), granted };
+        let (requester, session) = Session::open(key, settings, sink);
         let waker = Waker::from(Arc::clone(events.bell()));
         let mut this = Self { requester, session, waker };
         this.proceed();
@@ -40,5 +49,24 @@ impl Drop for MainSession {
             self.requester.release(vec![]);
             self.proceed();
         }
+    }
+}
+
+struct Sink {
+    events: Emitter,
+    granted: Sender<Duration>,
+}
+
+impl EventSink for Sink {
+    fn session(&self, session: SessionKey, change: SessionChange) {
+        if let SessionChange::Connected { timeout, .. } = change {
+            // Refused only if nobody watches over the loop.
+            let _ = self.granted.send(timeout);
+        }
+        self.events.session(session, change);
+    }
+
+    fn reply(&self, session: SessionKey, asker: Asker, reply: Reply) {
+        self.events.reply(session, asker, reply);
     }
 }

@@ -2,18 +2,27 @@
 //! the monitor is dead, or has nothing to end.
 
 use super::worker_of;
-use crate::support::{Case, DEADLINE, Hung, end, is_alive, processes_of, wait_until};
+use crate::support::{Case, DEADLINE, Hung, Server, end, is_alive, processes_of, wait_until};
 use nix::sys::signal::Signal;
 use std::time::Duration;
 
 #[test]
 fn the_command_of_a_hung_loop_without_a_monitor_ends_before_the_next_runs() {
-    let case = Case::new("hung-holds");
+    ends_before_the_next_runs(&Case::new("hung-holds"), "3");
+}
+
+#[test]
+fn it_ends_in_time_if_a_longer_session_timeout_was_asked_for_than_granted() {
+    let server = Server::builder().config("maxSessionTimeout=3000").start();
+    ends_before_the_next_runs(&Case::on(&server, "hung-granted"), "600");
+}
+
+fn ends_before_the_next_runs(case: &Case, session_timeout: &str) {
     let history = case.history();
     let script = |name| history.steady_job(name);
     let other = script("other").replace('\'', "'\\''");
     let job = format!("setsid bash -c '{other}' & {}", script("first"));
-    let options = ["--session-timeout", "3", "--kill-after", "0.5"];
+    let options = ["--session-timeout", session_timeout, "--kill-after", "0.5"];
     let first = case.lock(&options, ["bash", "-c", &job]).spawn();
     wait_until("both commands to run", DEADLINE, || history.sections().unwrap().len() == 2);
     let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
