@@ -26,6 +26,10 @@ impl Scenario {
                 (ticks, Some(What::Starved(Starvation::exact(rng, nanos * ticks))))
             }
             1 => (2, Some(What::SlowConnect { delay: 2 * nanos * rng.u64(95..118) / 1_000 })),
+            2 => {
+                let ticks = *pick(rng, &[2, 3, 4, 8, 10]);
+                (ticks, Some(What::MovedBack { lag: nanos * ticks * rng.u64(50..120) / 1_000 }))
+            }
             _ => (*pick(rng, &[2, 2, 2, 3, 3, 4, 6, 8, 10]), None),
         };
         let mut aim = Aim::draw(rng, nanos, ticks, what);
@@ -120,7 +124,7 @@ impl Aim {
         };
         // A lag above a twenty-fourth of the timeout costs the victim its connection.
         let lag = if rng.bool() { near(rng) } else { rng.u64(0..timeout / 24) };
-        let what = what.unwrap_or_else(|| match rng.u8(0..36) {
+        let what = what.unwrap_or_else(|| match rng.u8(0..34) {
             0..10 => What::Starved(Starvation::draw(rng, lag, timeout)),
             10..12 => What::Moved(Starvation::draw(rng, lag, timeout)),
             12..17 => What::SlowConnect { delay: timeout * rng.u64(85..118) / 1_000 },
@@ -139,8 +143,7 @@ impl Aim {
             }
             28..30 => What::Orphaned,
             30..32 => What::Asleep,
-            32..34 => What::Behind { lag: tick * rng.u64(20..48) / 10, release: rng.u64(0..timeout) },
-            _ => What::MovedBack { lag: timeout * rng.u64(50..120) / 1_000 },
+            _ => What::Behind { lag: tick * rng.u64(20..48) / 10, release: rng.u64(0..timeout) },
         });
         let victim = match what {
             What::Behind { .. } | What::Orphaned => 1,
