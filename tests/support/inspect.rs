@@ -62,7 +62,11 @@ pub(crate) fn found_by_name(zklock: Pid, path: &str) -> Vec<Pid> {
     let printed = String::from_utf8(printed).expect("UTF-8");
     let found: Vec<&str> = printed.lines().collect();
     let own = [zklock].into_iter().chain(children_of(zklock).into_iter().map(|(pid, _)| pid));
-    own.filter(|pid| found.contains(&pid.to_string().as_str())).collect()
+    // On a busy host a worker that has just begun may have got its own name since. pkill doesn't look so long before it
+    // kills.
+    own.filter(|pid| found.contains(&pid.to_string().as_str()))
+        .filter(|pid| *pid == zklock || status_of(*pid, "Name").is_none_or(|name| name != WORKER))
+        .collect()
 }
 
 /// Waits until a zklock has started its command, which is a child of the worker, and returns the command.

@@ -18,8 +18,9 @@ use crate::time::BootTime;
 /// The line says how old its information about the holder is once that is older than this: no watch reports a change.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// How long before a message the holder is read.
-const READ_AHEAD: Duration = Duration::from_millis(250);
+/// How long before a message the holder is read: on a busy host or a slow connection an answer takes a while, and another
+/// listing may follow.
+const READ_AHEAD: Duration = Duration::from_secs(1);
 
 /// The contenders ahead on one lock.
 #[derive(Debug)]
