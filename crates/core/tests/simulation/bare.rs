@@ -1,25 +1,24 @@
-//! A zklock without its monitor and with a simplified command: the shipped `Run` on a simulated session.
+//! A zklock without its monitor and with a command of one process: the shipped `Run` on a simulated session.
 //!
 //! It takes no time for anything, its timers are exact, and its command is as stubborn as a command can be. `host`
 //! simulates a whole zklock; this smaller version is for crowds and searches.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use zklock_core::exit::{Exit, FAILURE};
 use zklock_core::pair::Deadline;
-use zklock_core::protocol::{Asker, LockIndex, Reply, Request, SessionChange, SessionKey};
+use zklock_core::protocol::{Asker, Reply, Request, SessionChange, SessionKey};
 use zklock_core::queue::contender::AttemptIds;
 use zklock_core::queue::name::Mode;
-use zklock_core::run::{
-    Driver, Effect, Input, Introduction, JobEffect, KillRound, LeaderChange, PhaseName, Plan, Step,
-};
+use zklock_core::run::{Driver, Effect, End, Input, Introduction, JobEffect, KillRound, PhaseName, Step};
 use zklock_core::time::BootTime;
 
 use crate::client::{Client, ClientEvent, HostClock, Settings};
+use crate::command::Command;
 use crate::ensemble::wire::Acl;
 use crate::ensemble::{ConnId, Ensemble, Output, mix};
 use crate::host::{plan, record};
+use crate::sessions::{asker, number};
 
 /// The options of a bare zklock.
 #[derive(Debug, Clone)]
@@ -31,8 +30,6 @@ pub(crate) struct BareOptions {
     pub(crate) lasts: u64,
     /// How long the command takes to be gone after KILL.
     pub(crate) reaping: u64,
-    pub(crate) kill_after: Duration,
-    pub(crate) nonblock: bool,
     pub(crate) zone: usize,
     pub(crate) servers: Vec<usize>,
     pub(crate) clock: HostClock,
@@ -49,25 +46,6 @@ pub(crate) struct Counts {
     pub(crate) wakes: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Job {
-    NotYet,
-    Runs {
-        ends: u64,
-    },
-    /// The command was killed and is gone at this time.
-    Dying {
-        gone: u64,
-    },
-    /// The command has ended and isn't reaped yet.
-    Dead {
-        killed: bool,
-    },
-    Reaped {
-        killed: bool,
-    },
-}
-
 /// A simulated zklock without a monitor.
 pub(crate) struct Bare {
     options: BareOptions,
@@ -78,7 +56,7 @@ pub(crate) struct Bare {
     key: SessionKey,
     /// The session's id; 0 before there is a session.
     pub(crate) session: i64,
-    pub(crate) job: Job,
+    pub(crate) command: Option<Command>,
     /// The fencing token of the command that was started.
     pub(crate) token: i64,
     pub(crate) exit: Option<Exit>,
@@ -101,11 +79,7 @@ impl Bare {
     /// Starts a zklock. `number` distinguishes it from all others.
     pub(crate) fn begin(ensemble: &mut Ensemble, options: BareOptions, number: u64) -> Self {
         let began = options.clock.boot_time(ensemble.now());
-        let plan = Plan {
-            nonblock: options.nonblock,
-            kill_after: options.kill_after,
-            ..plan(options.locks, options.mode, options.timeout, began)
-        };
+        let plan = plan(options.locks, options.mode, options.timeout, began);
         let mut bare = Self {
             options,
             number,
@@ -113,7 +87,7 @@ impl Bare {
             client: None,
             key: SessionKey(0),
             session: 0,
-            job: Job::NotYet,
+            command: None,
             token: 0,
             exit: None,
             released: false,
@@ -145,7 +119,7 @@ impl Bare {
 
     /// Whether a process of its command exists.
     pub(crate) fn runs(&self) -> bool {
-        matches!(self.job, Job::Runs { .. } | Job::Dying { .. })
+        self.command.as_ref().is_some_and(Command::runs)
     }
 
     pub(crate) fn options(&self) -> &BareOptions {
@@ -160,7 +134,7 @@ impl Bare {
     /// Handles an output of the ensemble that is meant for it.
     pub(crate) fn take(&mut self, ensemble: &mut Ensemble, output: Output) {
         let now = ensemble.now();
-        self.job_goes_on(now);
+        self.passes(now);
         if let Output::Woken(token) = output
             && token & 1 == 1
         {
@@ -185,9 +159,9 @@ impl Bare {
     /// Ends its command now.
     pub(crate) fn end_command(&mut self, ensemble: &mut Ensemble) {
         let now = ensemble.now();
-        if let Job::Runs { ends } = &mut self.job {
-            *ends = now;
-            self.job_goes_on(now);
+        if let Some(command) = &mut self.command {
+            command.leader_ends(Exit::Code(0), now);
+            self.passes(now);
             self.work(ensemble);
         }
     }
@@ -200,13 +174,10 @@ impl Bare {
         }
     }
 
-    /// Kills its host, and its command with it. The session lives on.
+    /// Kills its worker. The session lives on.
     pub(crate) fn crash(&mut self, ensemble: &mut Ensemble) {
         if !self.is_over() {
             self.ends(ensemble, EXIT_DEAD);
-            if self.runs() {
-                self.job = Job::Reaped { killed: true };
-            }
         }
     }
 
@@ -216,21 +187,18 @@ impl Bare {
 
     /// Updates its command to the current time.
     pub(crate) fn passes(&mut self, now: u64) {
-        self.job_goes_on(now);
+        if let Some(command) = &mut self.command {
+            command.processes[0].dead |= command.leader().ends <= now;
+        }
+        // The monitor kills the command of a frozen worker.
+        if self.frozen_until > now && self.deadline.is_some_and(|deadline| deadline.act <= self.clock(now)) {
+            self.kill(now);
+        }
     }
 
-    fn job_goes_on(&mut self, now: u64) {
-        match self.job {
-            Job::Runs { ends } if ends <= now => self.job = Job::Dead { killed: false },
-            Job::Dying { gone } if gone <= now => self.job = Job::Dead { killed: true },
-            // The monitor kills the command of a frozen worker.
-            Job::Runs { .. } if self.frozen_until > now => {
-                let act = self.deadline.map(|deadline| deadline.act);
-                if act.is_some_and(|act| act <= self.clock(now)) {
-                    self.job = Job::Dying { gone: now + self.options.reaping };
-                }
-            }
-            _ => {}
+    fn kill(&mut self, now: u64) {
+        if let Some(command) = self.command.as_mut().filter(|command| command.runs()) {
+            command.leader_ends(EXIT_DEAD, command.leader().ends.min(now + self.options.reaping));
         }
     }
 
@@ -271,7 +239,7 @@ impl Bare {
         if let Some(news) = self.client.as_mut().and_then(|client| client.news()) {
             return Some(self.heard(news));
         }
-        let has_news = matches!(self.job, Job::Dead { .. }) && !self.told;
+        let has_news = !self.told && self.command.as_ref().is_some_and(Command::none_left);
         self.told |= has_news;
         has_news.then_some(Input::Child)
     }
@@ -285,14 +253,13 @@ impl Bare {
                 Input::Session(self.key, change)
             }
             ClientEvent::Reply(number, reply) => {
-                let is_own = number == LEASE;
+                let asker = asker(number);
                 if let Reply::Changed(path, _) = &reply
-                    && !is_own
+                    && asker != Asker::Lease
                     && !path.as_str().contains(&self.id())
                 {
                     self.counts.wakes += 1;
                 }
-                let asker = if is_own { Asker::Lease } else { Asker::Lock(LockIndex(number)) };
                 Input::Reply(self.key, asker, reply)
             }
         }
@@ -316,16 +283,14 @@ impl Bare {
             let shown = u64::try_from(moment.since_start().as_nanos()).unwrap_or(u64::MAX);
             clock.when(shown).max(now)
         };
-        let job = match self.job {
-            Job::Runs { ends } => Some(ends),
-            Job::Dying { gone } => Some(gone),
-            _ => None,
-        };
-        let is_watched = self.frozen_until > now && matches!(self.job, Job::Runs { .. });
+        let command = self.command.as_ref().filter(|command| command.runs());
+        let ends = command.and_then(Command::next_end);
+        let is_watched =
+            self.frozen_until > now && command.is_some_and(|command| command.leader().exit != EXIT_DEAD);
         let act = self.deadline.filter(|_| is_watched).map(|deadline| when(deadline.act));
         let wake = self.driver.as_ref().and_then(|driver| driver.run().wake_at(self.clock(now)));
         let run = wake.map(|wake| when(wake).max(self.frozen_until));
-        let Some(wake) = [job, act, run].into_iter().flatten().min() else { return };
+        let Some(wake) = [ends, act, run].into_iter().flatten().min() else { return };
         if wake < self.wakes_at || self.wakes_at <= now {
             self.wakes_at = wake;
             ensemble.wake_at(wake, self.number << 1 | 1);
@@ -378,7 +343,7 @@ impl Bare {
                 } else {
                     let token = variables.iter().find(|(name, _)| name == "ZKLOCK_FENCING_TOKEN");
                     self.token = token.and_then(|(_, token)| token.parse().ok()).unwrap_or_default();
-                    self.job = Job::Runs { ends: now + self.options.lasts };
+                    self.command = Some(Command::single(self.options.lasts, None, now));
                     self.deadline = deadline;
                     Ok(())
                 };
@@ -386,33 +351,22 @@ impl Bare {
             }
             Effect::SetDeadline(deadline) => self.deadline = deadline,
             Effect::Job(JobEffect::Reap) => {
-                let killed = matches!(self.job, Job::Dead { killed: true });
-                self.job = Job::Reaped { killed };
-                let exit = if killed { EXIT_DEAD } else { Exit::Code(0) };
-                return Some(Input::Reaped(Some(exit)));
+                return Some(Input::Reaped(self.command.as_ref().map(|command| command.leader().exit)));
             }
             Effect::Job(JobEffect::LookAtChildren { all }) => {
-                let dead = matches!(self.job, Job::Dead { .. });
-                let leader = dead.then_some(LeaderChange::Died { by: None });
-                return Some(Input::Children { leader, group: None, none_left: all && dead });
+                let leader = self.command.as_mut().and_then(Command::leader_change);
+                let none_left = all && self.command.as_ref().is_none_or(Command::none_left);
+                return Some(Input::Children { leader, group: None, none_left });
             }
             Effect::Job(JobEffect::Kill { .. }) => {
-                if let Job::Runs { ends } = self.job {
-                    self.job = Job::Dying { gone: ends.min(now + self.options.reaping) };
-                }
-                let next = match self.job {
-                    Job::Dying { gone } => Some(self.clock(gone)),
-                    _ => None,
-                };
+                self.kill(now);
+                let next = self.command.as_ref().and_then(Command::next_end).map(|gone| self.clock(gone));
                 let round = KillRound { gone: next.is_none(), next, stuck: false, left: vec![] };
                 return Some(Input::KillRound(round));
             }
             Effect::FlushOutput(_) => return Some(Input::OutputFlushed),
             Effect::Finish(end) => {
-                let exit = match end {
-                    zklock_core::run::End::Exit(exit) | zklock_core::run::End::Leave(exit, _) => exit,
-                    zklock_core::run::End::Become(_) => Exit::Code(0),
-                };
+                let (End::Exit(exit) | End::Leave(exit, _)) = end else { panic!("{end:?}") };
                 self.ends(ensemble, exit);
             }
             _ => {}
@@ -429,9 +383,8 @@ impl Bare {
             }
             _ => self.counts.requests += 1,
         }
-        let number = if let Asker::Lock(LockIndex(lock)) = asker { lock } else { LEASE };
         if let Some(client) = &mut self.client {
-            client.ask(ensemble, number, request);
+            client.ask(ensemble, number(asker), request);
         }
     }
 
@@ -443,6 +396,3 @@ impl Bare {
         self.driver = None;
     }
 }
-
-/// The number of the lease's requests. Smaller numbers belong to the locks.
-const LEASE: usize = 1_000;

@@ -1,7 +1,8 @@
 //! The command of a zklock: a few processes, some of which obey TERM, ignore it, linger or leave the process group.
 
 use zklock_core::exit::Exit;
-use zklock_core::signal::SIGKILL;
+use zklock_core::run::{Foreground, LeaderChange, Stop};
+use zklock_core::signal::{SIGKILL, SIGTSTP};
 
 /// How a command behaves.
 #[derive(Debug, Clone)]
@@ -75,8 +76,12 @@ impl Command {
     /// A command that is itself a zklock and ends when that zklock does. Before it has begun, a signal ends it
     /// immediately.
     pub(crate) fn inner(now: u64) -> Self {
-        let lasts = u64::MAX / 4;
-        Self::start(&CommandBehaviour { lasts, exit: Exit::Code(0), obeys: Some(0), others: vec![] }, now)
+        Self::single(u64::MAX / 4, Some(0), now)
+    }
+
+    /// A command with one process, which ends well after this time unless a signal that it obeys ends it.
+    pub(crate) fn single(lasts: u64, obeys: Option<u64>, now: u64) -> Self {
+        Self::start(&CommandBehaviour { lasts, exit: Exit::Code(0), obeys, others: vec![] }, now)
     }
 
     /// Kills the leader from outside, unless it is dead.
@@ -109,6 +114,17 @@ impl Command {
 
     pub(crate) fn leader(&self) -> &Process {
         &self.processes[0]
+    }
+
+    /// What its parent sees of the leader. A stop is seen once.
+    pub(crate) fn leader_change(&mut self) -> Option<LeaderChange> {
+        let stopped = std::mem::take(&mut self.stop_told) && self.leader().stopped.is_some();
+        if self.leader().dead {
+            let by = if let Exit::Signal(signal) = self.leader().exit { Some(signal) } else { None };
+            return Some(LeaderChange::Died { by });
+        }
+        let stop = Stop { signal: SIGTSTP, terminal: Foreground::Job, orphaned: false };
+        stopped.then_some(LeaderChange::Stopped(stop))
     }
 
     /// Whether any of its processes runs.

@@ -183,8 +183,6 @@ impl Crowd {
             timeout: 30 * SECOND,
             lasts: if holds { u64::MAX / 4 } else { MS },
             reaping: 0,
-            kill_after: Duration::from_secs(5),
-            nonblock: false,
             zone: 0,
             servers: vec![0, 1, 2],
             clock: HostClock::default(),

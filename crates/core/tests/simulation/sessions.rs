@@ -24,7 +24,7 @@ pub(crate) type ClientId = usize;
 /// The first number for askers other than locks.
 const OTHERS: usize = 1_000;
 
-fn number(asker: Asker) -> usize {
+pub(crate) fn number(asker: Asker) -> usize {
     match asker {
         Asker::Lock(LockIndex(index)) => index,
         Asker::Lease => OTHERS,
@@ -34,7 +34,7 @@ fn number(asker: Asker) -> usize {
     }
 }
 
-fn asker(number: usize) -> Asker {
+pub(crate) fn asker(number: usize) -> Asker {
     match number.checked_sub(OTHERS) {
         None => Asker::Lock(LockIndex(number)),
         Some(0) => Asker::Lease,

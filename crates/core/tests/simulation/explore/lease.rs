@@ -18,8 +18,6 @@
 //! Messages take no time unless something holds them up, so that every contender receives everything as early as
 //! possible.
 
-use std::time::Duration;
-
 use zklock_core::protocol::{Request, SessionChange};
 use zklock_core::queue::name::Mode;
 
@@ -229,8 +227,6 @@ impl World<'_> {
             timeout: T,
             lasts: lasts.map_or(100 * T, |steps| steps * STEP),
             reaping: if is_slow && slow_by == 0 { T / STEPS } else { 0 },
-            kill_after: Duration::from_secs(5),
-            nonblock: false,
             zone,
             servers: if is_slow { vec![self.follower] } else { vec![self.leader] },
             clock: HostClock { drift_ppb: -slow_by, ..HostClock::default() },

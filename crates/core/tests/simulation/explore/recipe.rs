@@ -11,15 +11,13 @@
 //! Between two messages of clients, nothing that a zklock does can depend on what else is chosen there. So each message
 //! is a point: before it arrives at a server, and before it arrives at a client.
 
-use std::time::Duration;
-
 use zklock_core::exit::Exit;
 use zklock_core::protocol::{Request, SessionChange};
 use zklock_core::queue::name::{Mode, Name};
 use zklock_core::signal::SIGTERM;
 
 use super::choices::{Choices, Outcome};
-use crate::bare::{Bare, BareOptions, Job};
+use crate::bare::{Bare, BareOptions};
 use crate::client::{Client, ClientEvent, HostClock, Settings};
 use crate::ensemble::explore::Upcoming;
 use crate::ensemble::wire::Acl;
@@ -79,7 +77,7 @@ enum Act {
     Start(usize),
     Heal(usize),
     CatchUp,
-    KillJob(usize),
+    KillCommand(usize),
 }
 
 /// The first alarm token for actions.
@@ -300,11 +298,11 @@ impl World<'_> {
                 self.facts[zone].excused = true;
                 self.quiet_from = self.quiet_from.max(now + 2 * T);
                 let Some(zklock) = &mut self.zklocks[zone] else { return };
-                let job = zklock.job;
                 zklock.crash(&mut self.ensemble);
-                if fault == Fault::CrashWorker {
-                    zklock.job = job;
-                    self.later(3 * MS, Act::KillJob(zone));
+                if fault == Fault::CrashHost {
+                    zklock.command = None;
+                } else {
+                    self.later(3 * MS, Act::KillCommand(zone));
                 }
             }
             Fault::Delete => {
@@ -376,8 +374,6 @@ impl World<'_> {
                     timeout: T,
                     lasts,
                     reaping: T / 12,
-                    kill_after: Duration::from_secs(5),
-                    nonblock: false,
                     zone: number,
                     servers: (0..self.scene.servers).collect(),
                     clock: HostClock::default(),
@@ -392,9 +388,9 @@ impl World<'_> {
                 (0..self.scene.servers).for_each(|server| self.ensemble.refuse(zone, server, false));
             }
             Act::CatchUp => (0..self.scene.servers).for_each(|server| self.ensemble.set_lag(server, 0)),
-            Act::KillJob(number) => {
+            Act::KillCommand(number) => {
                 if let Some(zklock) = &mut self.zklocks[number] {
-                    zklock.job = Job::Reaped { killed: true };
+                    zklock.command = None;
                 }
                 self.delete_nodes_of(number);
             }

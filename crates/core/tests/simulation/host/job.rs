@@ -5,7 +5,7 @@ use std::time::Duration;
 use zklock_core::exit::{Exit, FAILURE};
 use zklock_core::pair::{Deadline, Stage};
 use zklock_core::planted::{Mistake, planted};
-use zklock_core::run::{Effect, Foreground, Input, KillRound, LeaderChange, Stop};
+use zklock_core::run::{Effect, Input, KillRound};
 use zklock_core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
 use zklock_core::time::BootTime;
 
@@ -149,19 +149,7 @@ impl World {
 
     pub(super) fn look_at_children(&mut self, index: usize, all: bool) {
         let Some(command) = &mut self.zklocks[index].command else { return };
-        let stopped = std::mem::take(&mut command.stop_told) && command.leader().stopped.is_some();
-        let leader = if command.leader().dead {
-            let by = match command.leader().exit {
-                Exit::Signal(signal) => Some(signal),
-                Exit::Code(_) => None,
-            };
-            Some(LeaderChange::Died { by })
-        } else if stopped {
-            let (signal, terminal) = (SIGTSTP, Foreground::Job);
-            Some(LeaderChange::Stopped(Stop { signal, terminal, orphaned: false }))
-        } else {
-            None
-        };
+        let leader = command.leader_change();
         let counts = |process: &Process| process.in_group || !planted(Mistake::GroupOnly);
         let none_left = command.processes.iter().filter(|one| counts(one)).all(|one| one.dead);
         let none_left = all && none_left && self.inner_is_gone(index);
