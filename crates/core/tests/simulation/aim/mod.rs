@@ -232,13 +232,12 @@ impl World {
         let (victim, after, lasts) = (aim.victim, aim.after, aim.lasts);
         let later = if aim.what == What::Orphaned { 0 } else { aim.later };
         match (&aim.what, reply) {
-            (What::SlowConnect { .. } | What::Lost { .. }, _) => return,
             (What::Orphaned | What::MovedBack { .. }, Reply::Created(Ok(_))) if !self.progress.begun => {
                 self.progress.begun = true;
                 self.moves(later, Move::Begin);
                 return self.moves(later + lasts, Move::Heal);
             }
-            (What::MovedBack { .. }, _) => return,
+            (What::SlowConnect { .. } | What::Lost { .. } | What::MovedBack { .. }, _) => return,
             (_, Reply::Confirmed(_, Ok(()))) => {}
             _ => return,
         }

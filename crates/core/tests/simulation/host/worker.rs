@@ -149,7 +149,7 @@ impl World {
                     Message::LockLost { loss: Loss::LeaseOver { .. }, .. } => self.check_loss(index),
                     Message::LockLost { loss: Loss::NodeDeleted, .. }
                     | Message::Contender(ContentionError::Deleted) => {
-                        self.check_deleted(index, path.as_str())
+                        self.check_deleted(index, path.as_str());
                     }
                     _ => {}
                 }
