@@ -44,10 +44,11 @@ fn assert_descriptors<'a>(running: &Running, prelude: &str, expected: impl IntoI
     let mut expected: Vec<&str> = expected.into_iter().collect();
     expected.resize(10, "closed");
     let command = command_of(running.pid());
-    // Before, it is a zklock or a shell that becomes the command, or its libraries are being loaded.
+    // Before, it is a zklock or a shell that becomes the command. A library that is being loaded gets a free number for a
+    // moment.
     let is_sleep = || status_of(command, "Name").is_some_and(|name| name == "sleep");
-    try_for(DEADLINE, || (is_sleep() && descriptors_of(command) == expected).then_some(()));
-    assert_eq!(descriptors_of(command), expected, "after {prelude}");
+    let seen = try_for(DEADLINE, || (is_sleep() && descriptors_of(command) == expected).then_some(()));
+    assert!(seen.is_some(), "after {prelude}: {:?} instead of {expected:?}", descriptors_of(command));
     kill(command, Signal::SIGTERM).expect("the command");
 }
 
