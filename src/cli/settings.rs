@@ -129,7 +129,10 @@ pub(super) fn put_into(
     settings: &[Setting],
     definition: &mut Command,
 ) -> Result<(), clap::Error> {
-    let words = settings.iter().flat_map(Setting::as_options);
+    let words: Vec<String> = settings.iter().flat_map(Setting::as_options).collect();
+    if words.is_empty() {
+        return Ok(());
+    }
     let mut rest = definition.try_get_matches_from_mut(["zklock".to_owned()].into_iter().chain(words))?;
     let defaults: Vec<_> = rest.ids().filter(|id| !is_given(&rest, id.as_str())).cloned().collect();
     for id in defaults {
