@@ -18,15 +18,14 @@ use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::{Pid, getpgrp, setpgid};
+use zklock_core::exit::Exit;
+use zklock_core::pair::{Deadline, Order, OwnedNode, Report, Stage};
+use zklock_core::signal::SIGCONT;
 
 pub use self::clean::clean;
 pub use self::page::Page;
 pub use self::socket::{PairSocket, Received};
 pub use self::title::is_worker;
-use zklock_core::exit::Exit;
-use zklock_core::pair::{Deadline, Order, OwnedNode, Report, Stage};
-use zklock_core::signal::SIGCONT;
-
 use crate::process::clock;
 use crate::process::sys::{self, ForkSide};
 
@@ -215,15 +214,15 @@ impl WorkerSide {
     }
 
     /// Shows the monitor that a node with this path, without its number, is about to be created.
-    pub fn enters(&self, path: &str) {
-        self.page.set_entering(Some(path));
+    pub fn report_create(&self, path: &str) {
+        self.page.set_pending_create(Some(path));
     }
 
     /// Tells the monitor that zklock owns these nodes, which the monitor may have to delete. `session_timeout` is in
     /// milliseconds.
     pub fn own(&self, session_timeout: u64, nodes: Vec<OwnedNode>) {
         self.send(&Report::Nodes { session_timeout, nodes });
-        self.page.set_entering(None);
+        self.page.set_pending_create(None);
     }
 
     /// The page in which the command's child shows its group to the monitor between fork and exec.

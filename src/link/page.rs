@@ -82,7 +82,7 @@ impl Page {
     }
 
     /// For the worker. A path that is too long isn't shown.
-    pub(super) fn set_entering(self, path: Option<&str>) {
+    pub(super) fn set_pending_create(self, path: Option<&str>) {
         // While the path changes, none is shown.
         self.0.path_length.store(0, SeqCst);
         let path = path.unwrap_or_default().as_bytes();
@@ -128,10 +128,10 @@ mod tests {
         page.set_deadline(None);
         assert_eq!(page.deadline(), None);
         for path in ["/locks/job/_c_1-lock-", "/a", "/12345678", "/1234567"] {
-            page.set_entering(Some(path));
+            page.set_pending_create(Some(path));
             assert_eq!(page.pending_create().as_deref(), Some(path));
         }
-        page.set_entering(Some(&"x".repeat(5_000)));
+        page.set_pending_create(Some(&"x".repeat(5_000)));
         assert_eq!(page.pending_create(), None);
         Ok(())
     }

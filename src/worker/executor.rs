@@ -135,7 +135,7 @@ impl<'a> Executor<'a> {
             }
             Effect::LookUp(nodes) => self.side_sessions.look_up(nodes)?,
             Effect::Clean(leftover) => self.side_sessions.clean(leftover)?,
-            Effect::ReportCreate(path) => self.worker.enters(&path),
+            Effect::ReportCreate(path) => self.worker.report_create(&path),
             Effect::ReportNodes { session_timeout, nodes } => {
                 let millis = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
                 self.own.clone_from(&nodes);
