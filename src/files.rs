@@ -10,9 +10,9 @@ use anyhow::{Context, Result, bail};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::stat::makedev;
 use nix::sys::statfs::{FsType, fstatfs};
+use zklock_core::text::shell_word;
 
 use crate::process::sys::was_closed;
-use zklock_core::text::shell_word;
 
 /// The largest size of credentials, certificates and keys.
 const LONGEST: u64 = 32 * 1024;

@@ -25,6 +25,7 @@ mod write;
 use std::time::Duration;
 
 use anyhow::Result;
+use zklock_core::time::BootTime;
 
 pub use self::blocking_session::{Answer, BlockingError, BlockingSession, Limit, Wakeup};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
@@ -36,7 +37,6 @@ pub use zklock_core::protocol::{
     Asker, ConnectFailure, Created, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange,
     SessionKey,
 };
-use zklock_core::time::BootTime;
 
 use crate::plan::ConnectionSpec;
 use crate::process::{limits, open_files};

@@ -65,7 +65,7 @@ impl Reconnection<'_> {
     /// learns of the deletes first.
     pub(super) async fn release(mut self, client: Client, nodes: &[NodePath]) {
         let mut deletes: FuturesUnordered<_> =
-            nodes.iter().map(|node| write::delete(&client, node.as_str(), None)).collect();
+            nodes.iter().map(|node| write::delete(&client, node.as_str())).collect();
         // If no server answers any more, zklock gives the session up itself: nothing was confirmed.
         self.events.session(match self.close(client, &mut deletes).await {
             Ok(()) => SessionChange::Closed,

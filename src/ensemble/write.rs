@@ -41,12 +41,8 @@ pub(super) fn create<'a>(
 }
 
 /// Deletes a node. The future doesn't borrow the client, so that the session can be closed while it is pending.
-pub(super) fn delete(
-    client: &Client,
-    path: &str,
-    version: Option<i32>,
-) -> LocalFuture<'static, Result<(), RequestError>> {
-    client.delete(path, version).map(|result| result.map_err(request_error)).boxed_local()
+pub(super) fn delete(client: &Client, path: &str) -> LocalFuture<'static, Result<(), RequestError>> {
+    client.delete(path, None).map(|result| result.map_err(request_error)).boxed_local()
 }
 
 pub(super) fn set_data<'a>(client: &'a Client, path: &str, data: &[u8], version: i32) -> CallFuture<'a> {

@@ -21,15 +21,14 @@ use nix::libc;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
-
-pub use self::become_command::become_command;
-use self::descendants::{Children, Left, Sweep};
-pub use self::prepared::PreparedLaunch;
 use zklock_core::exit::Exit;
 use zklock_core::planted::{Mistake, planted};
 use zklock_core::run::{Foreground, LeaderChange, Stop, StoppedBy};
 use zklock_core::time::BootTime;
 
+pub use self::become_command::become_command;
+use self::descendants::{Children, Left, Sweep};
+pub use self::prepared::PreparedLaunch;
 use self::spawn::SpawnError;
 use self::terminal::Terminal;
 use self::witness::Witness;

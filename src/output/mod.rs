@@ -12,13 +12,13 @@ use std::{io, panic};
 
 use env_logger::Target;
 use log::{Level, LevelFilter};
-
-pub use self::buffer::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
-pub use self::line::{can_draw_line, draw_line, draw_text, erase_line};
 use zklock_core::message::{self, Message};
 use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
 use zklock_core::text::{escaped_lines, without_controls};
+
+pub use self::buffer::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
+pub use self::line::{can_draw_line, draw_line, draw_text, erase_line};
 
 /// The variable that overrides the log levels, in `env_logger`'s syntax.
 const LOG: &str = "RUST_LOG";

@@ -14,12 +14,11 @@ mod settings;
 mod status;
 
 use anyhow::Result;
-
-pub use self::complete::{complete, completions};
-pub use self::manual::manual;
 use zklock_core::exit::Exit;
 use zklock_core::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
+pub use self::complete::{complete, completions};
+pub use self::manual::manual;
 use crate::cli::{Options, Subcommand};
 use crate::output::stdout::print;
 use crate::process::sys;

@@ -1,9 +1,9 @@
 //! Creating the nodes of a path.
 
 use super::call::{Call, NodeKind, Refusal};
-use super::step::{Next, parents_made};
+use super::step::Next;
 use crate::path::NodePath;
-use crate::protocol::RequestError;
+use crate::protocol::{Reply, RequestError};
 
 /// The creation of a path: of the last node first, and of those above it only if they are missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +31,13 @@ enum Doing {
     FindLowest,
 }
 
+/// The reply.
+fn parents_made(result: Result<(), RequestError>) -> Next {
+    Next::Reply(Reply::ParentsMade(result))
+}
+
 /// The path above; empty at the root.
-pub(super) fn above(path: &str) -> &str {
+fn above(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(parent, _)| parent)
 }
 

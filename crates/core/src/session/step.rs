@@ -242,8 +242,3 @@ impl From<Parents> for Step {
         Self::Parents(parents)
     }
 }
-
-/// The reply for the parents of a node.
-pub(super) fn parents_made(result: Result<(), RequestError>) -> Next {
-    Next::Reply(Reply::ParentsMade(result))
-}
