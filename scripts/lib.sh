@@ -102,6 +102,7 @@ zookeeper_classpath() {
 
 curator_jar=/usr/share/java/curator-recipes.jar
 kazoo_version=2.11.0
+prometheus_client_version=0.26.0
 
 missing_for_neighbours() {
     missing_commands "${JAVA_HOME:+$JAVA_HOME/bin/}javac:default-jdk-headless"
@@ -111,7 +112,7 @@ missing_for_neighbours() {
 # Debian's Python needs this package to create a virtual environment.
 missing_for_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' python3 python3-venv; }
 
-# Installs Curator, a JDK, and kazoo (into .tools).
+# Installs Curator, a JDK, and kazoo and Prometheus' parsers (into .tools).
 need_neighbours() {
     local missing
     mapfile -t missing < <(missing_for_neighbours)
@@ -120,6 +121,13 @@ need_neighbours() {
     have_kazoo || install_kazoo || { install_packages python3-venv && install_kazoo; } ||
         fail "kazoo $kazoo_version can't be installed into .tools/venv" \
             "check that Python 3 is installed and that pip can reach its package index"
+    # Without it, tests of metrics are skipped, and say so.
+    have_prometheus_client ||
+        install_python prometheus-client "$prometheus_client_version" --only-binary=:all: || true
+}
+
+have_prometheus_client() {
+    "$root/.tools/venv/bin/python" -c 'import prometheus_client' 2>/dev/null
 }
 
 have_kazoo() {

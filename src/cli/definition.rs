@@ -27,6 +27,7 @@ use super::subcommands::Subcommand;
                       zklock [OPTIONS] PATH PATH ... -- COMMAND [ARG ...]\n       \
                       zklock [OPTIONS] PATH -c 'SHELL STRING'\n       \
                       zklock status [--json] [--watch] [--recursive] [--exit-code] [PATH ...]\n       \
+                      zklock status --openmetrics [PATH ...]\n       \
                       zklock revoke PATH [--node NODE | --all] [--force]\n       \
                       zklock check [--json] [--create-chroot] [PATH]\n       \
                       zklock forget PATH",

@@ -39,6 +39,10 @@ pub struct StatusOptions {
     #[arg(long)]
     pub json: bool,
 
+    /// Print metrics for Prometheus, as node_exporter reads them from a file
+    #[arg(long, conflicts_with_all = ["json", "watch"])]
+    pub openmetrics: bool,
+
     /// Go on showing what changes, until Ctrl-C
     #[arg(long)]
     pub watch: bool,
@@ -52,7 +56,7 @@ pub struct StatusOptions {
     pub exit_code: bool,
 
     /// Show the settings in effect and where each comes from, and ask no server
-    #[arg(long, conflicts_with_all = ["json", "watch", "recursive", "exit_code", "paths"])]
+    #[arg(long, conflicts_with_all = ["json", "openmetrics", "watch", "recursive", "exit_code", "paths"])]
     pub show_config: bool,
 
     /// The locks; without any, every lock that the servers have

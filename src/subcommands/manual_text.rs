@@ -141,6 +141,14 @@ zklock revoke /locks/deploy
 .EE
 .RE
 .PP
+Metrics for the textfile collector of Prometheus' node_exporter:
+.PP
+.RS 4
+.EX
+zklock status \-\-openmetrics >locks.prom.new; mv locks.prom.new locks.prom
+.EE
+.RE
+.PP
 Are the servers, timeouts and permissions ready for this lock?
 .PP
 .RS 4

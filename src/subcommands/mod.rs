@@ -14,7 +14,9 @@ mod settings;
 mod status;
 
 use anyhow::Result;
+use jiff::Timestamp;
 use zklock_core::exit::Exit;
+use zklock_core::protocol::ServerTime;
 use zklock_core::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 pub use self::complete::{complete, completions};
@@ -40,4 +42,9 @@ pub fn run(subcommand: &Subcommand, options: &Options) -> Result<Exit> {
         Subcommand::Completions { shell } => print(completions(*shell).as_bytes()),
         Subcommand::Man => print(&manual()?),
     }
+}
+
+/// The time by this host's clock.
+fn host_time() -> ServerTime {
+    ServerTime(Timestamp::now().as_millisecond())
 }

@@ -4,6 +4,7 @@ mod exit_code;
 mod held_since;
 mod json;
 mod neighbours;
+mod openmetrics;
 mod permissions;
 mod recursive;
 mod table;

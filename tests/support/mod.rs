@@ -31,6 +31,7 @@ mod pipe;
 mod ports;
 pub(crate) mod process_fault;
 mod processes;
+mod prometheus;
 mod proxy;
 mod pty;
 #[path = "../../crates/core/tests/simulation/rng.rs"]
@@ -69,6 +70,7 @@ pub(crate) use {
     ports::free as free_port,
     process_fault::first_child,
     processes::{assert_no_processes, kill_all, processes_of},
+    prometheus::Metrics,
     proxy::{At, Proxy, op},
     pty::Terminal,
     rng::Rng,

@@ -43,6 +43,24 @@ fn both_versions_describe_a_mixed_queue_alike() {
     });
 }
 
+/// The older version knows no metrics.
+#[test]
+fn the_metrics_of_this_version_count_contenders_of_the_other() {
+    in_both_orders(|first, second| {
+        let case = Case::new("upgrade-metrics");
+        let holder = first.hold(&case, &[]);
+        let waiter = second.queue(&case, &[], 2);
+        let output = case.zklock().args(["status", "--openmetrics", case.path()]).run();
+        let labels = format!("{{path=\"{}\"}}", case.path());
+        for number in ["zklock_lock_holders", "zklock_lock_waiters"].map(|name| format!("{name}{labels} 1\n"))
+        {
+            assert!(output.assert_code(0).stdout.contains(&number), "{output}");
+        }
+        end(waiter);
+        end(holder);
+    });
+}
+
 #[test]
 fn the_exit_code_says_whether_the_other_version_holds_the_lock() {
     in_both_orders(|first, second| {

@@ -4,19 +4,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use zklock_core::duration;
 use zklock_core::server_wait::NOTICEABLE;
 use zklock_core::text;
 use zklock_core::time::BootTime;
 
+use super::super::host_time;
 use super::super::session::{NO_THREAD, line, tells};
 use super::facts::{Chroot, ChrootState, Facts, SessionError};
 use super::interrupt::Interrupt;
 use super::{old_records, probe, queue};
 use crate::cli::{CheckOptions, Options};
 use crate::ensemble::{
-    BlockingError, BlockingSession, Limit, RequestError, ServerReport, ServerTime, Settings, Tls, inspect,
+    BlockingError, BlockingSession, Limit, RequestError, ServerReport, Settings, Tls, inspect,
 };
 use crate::process::clock;
 use crate::process::thread;
@@ -156,11 +156,6 @@ fn check_chroot(
         Err(RequestError::NoNode) => ChrootState::Missing,
         _ => ChrootState::Exists,
     })
-}
-
-/// The time by this host's clock.
-pub(super) fn host_time() -> ServerTime {
-    ServerTime(Timestamp::now().as_millisecond())
 }
 
 fn session_error(why: &BlockingError, connect_timeout: Duration) -> SessionError {

@@ -6,8 +6,8 @@ use uuid::Uuid;
 use zklock_core::queue::contender::ContentionError;
 use zklock_core::queue::name::sequence;
 
+use super::super::host_time;
 use super::facts::{Facts, Probe};
-use super::gather::host_time;
 use crate::ensemble::{Answer, BlockingError, BlockingSession, Created, RequestError, ServerTime};
 use crate::process::clock;
 

@@ -1,6 +1,7 @@
 //! `status`: shows the holders and waiters of locks, once or, with `--watch`, whenever they change.
 
 mod json;
+mod openmetrics;
 mod screen;
 mod table;
 
@@ -9,7 +10,6 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use jiff::Timestamp;
 use log::Level;
 use nix::sys::signal::Signal;
 use zklock_core::exit::{self, Exit};
@@ -20,10 +20,10 @@ use zklock_core::text::without_controls;
 use self::screen::Screen;
 use super::listing::{Listing, Lock, locks, locks_below};
 use super::other_recipes;
-use super::print;
 use super::session;
+use super::{host_time, print};
 use crate::cli::{Options, StatusOptions};
-use crate::ensemble::{BlockingError, BlockingSession, NodePath, RequestError, ServerTime, Wakeup};
+use crate::ensemble::{BlockingError, BlockingSession, NodePath, RequestError, Wakeup};
 
 /// The exit code with `--exit-code` if one of the locks is held.
 const HELD: u8 = 1;
@@ -32,21 +32,37 @@ const HELD: u8 = 1;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
+    if status.watch {
+        return watch(status, options, connect(options)?);
+    }
+    let listing = match list_once(status, options) {
+        // A monitor has to see that there is nothing to see.
+        Err(error) if status.openmetrics => {
+            print(openmetrics::text_without_answer().as_bytes())?;
+            return Err(error);
+        }
+        listing => listing?,
+    };
+    let exit = show(status, &listing.locks)?;
+    report_closed(&listing, is_incomplete(status, &listing));
+    Ok(match exit {
+        Exit::Code(0) if is_incomplete(status, &listing) => Exit::Code(exit::FAILURE),
+        Exit::Code(0) if status.exit_code && listing.locks.iter().any(Lock::is_held) => Exit::Code(HELD),
+        exit => exit,
+    })
+}
+
+fn connect(options: &Options) -> Result<BlockingSession<'static>> {
     let mut session = session::open(options)?;
     session::check_chroot(&mut session, options)?;
-    if status.watch {
-        watch(status, options, session)
-    } else {
-        let listing = list(status, &mut session)?;
-        session.close();
-        let exit = show(status, &listing.locks)?;
-        report_closed(&listing, is_incomplete(status, &listing));
-        Ok(match exit {
-            Exit::Code(0) if is_incomplete(status, &listing) => Exit::Code(exit::FAILURE),
-            Exit::Code(0) if status.exit_code && listing.locks.iter().any(Lock::is_held) => Exit::Code(HELD),
-            exit => exit,
-        })
-    }
+    Ok(session)
+}
+
+fn list_once(status: &StatusOptions, options: &Options) -> Result<Listing> {
+    let mut session = connect(options)?;
+    let listing = list(status, &mut session)?;
+    session.close();
+    Ok(listing)
 }
 
 /// Whether the listing lacks something that the user asked for: a named path can't be listed, or, with `--exit-code`,
@@ -185,8 +201,7 @@ fn report_disconnection(screen: Option<&Screen>, shown: &mut Option<Listing>) ->
         return Ok(());
     };
     if let Some(listing) = shown.take() {
-        let now = ServerTime(Timestamp::now().as_millisecond());
-        screen.show(&listing, Some(now))?;
+        screen.show(&listing, Some(host_time()))?;
     }
     Ok(())
 }
@@ -204,6 +219,9 @@ fn show(status: &StatusOptions, locks: &[Lock]) -> Result<Exit> {
     if status.json {
         let text = json::text(locks, !status.watch)?;
         return print(format!("{text}\n").as_bytes());
+    }
+    if status.openmetrics {
+        return print(openmetrics::text(locks, host_time()).as_bytes());
     }
     print(table::text(locks, &table::Style::of_stdout()).as_bytes())
 }
