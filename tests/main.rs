@@ -9,7 +9,7 @@
 //! | help for the user | [`completion`], [`manual_page`], [`messages`], [`remedies`] |
 //! | the queue and its nodes | [`ordering`], [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`neighbours`], [`counter_end`] |
 //! | kinds of locks | [`modes`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
-//! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`], [`not_awaited`] |
+//! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`], [`not_awaited`], [`services`] |
 //! | the command is stopped | [`stopping`], [`revoke`], [`revoked_by_client`] |
 //! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`] |
 //! | zklock itself is killed or frozen, or its clock faked | [`two_processes`], [`escape_small`], [`faked_clock`] |
@@ -84,6 +84,7 @@ mod runners;
 mod security;
 #[path = "support/selftest/mod.rs"]
 mod selftest;
+mod services;
 mod several_locks;
 mod signals;
 mod slow_connections;

@@ -85,6 +85,12 @@ pub struct LockOptions {
     #[arg(long, value_name = "SECS", default_value = "5s", help_heading = "Command", value_parser = values::checked(duration::parse))]
     pub kill_after: Duration,
 
+    /// Signal only the command's first process
+    ///
+    /// That one ends its own processes in order, as the masters of celery and gunicorn do. KILL still ends all.
+    #[arg(long, help_heading = "Command")]
+    pub single_child: bool,
+
     /// When the lock is lost, terminate the command or let it continue
     #[arg(
         long,

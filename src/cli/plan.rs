@@ -40,6 +40,7 @@ impl Options {
             terminates: lock.on_lost_terminates(),
             session_timeout: lock.session_timeout,
             signal: lock.signal,
+            single_child: lock.single_child,
             kill_after: lock.kill_after,
             is_not_awaited: invocation.is_not_awaited(),
             command: printable(&invocation.shown.to_string_lossy()),

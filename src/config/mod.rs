@@ -33,6 +33,7 @@ pub const KEYS: &[&str] = &[
     "conflict-exit-code",
     "signal",
     "kill-after",
+    "single-child",
     "on-lost",
     "naming",
     "label",

@@ -12,11 +12,16 @@ impl Job {
     pub fn carry_out(&mut self, effect: JobEffect) -> Result<Option<Input>> {
         use JobEffect as Effect;
 
-        if let Effect::SignalGroup(_) | Effect::SignalAll(_) | Effect::GiveTerminal | Effect::Resume = effect
+        if let Effect::SignalLeader(_)
+        | Effect::SignalGroup(_)
+        | Effect::SignalAll(_)
+        | Effect::GiveTerminal
+        | Effect::Resume = effect
         {
             log::debug!("job: {effect:?}");
         }
         match effect {
+            Effect::SignalLeader(signal) => self.signal_leader(signal),
             Effect::SignalGroup(signal) => self.signal_group(signal),
             Effect::SignalAll(signal) => self.signal_all(signal),
             Effect::ContinueStopped(stopped) => self.continue_stopped(stopped),

@@ -215,11 +215,21 @@ impl Job {
         if getpgid(Some(self.group)) != Ok(self.group) {
             sent = sys::send(self.group, signal);
         }
+        self.note_refusal(signal, sent);
+    }
+
+    /// Sends this signal to the leader alone, whatever group it has joined.
+    fn signal_leader(&mut self, signal: i32) {
+        let sent = sys::send(self.group, signal);
+        self.note_refusal(signal, sent);
+    }
+
+    fn note_refusal(&mut self, signal: i32, sent: nix::Result<()>) {
         if sent == Err(Errno::EPERM) && !self.refused {
             self.refused = true;
             log::warn!("the command has become another user, and zklock may not send it signals");
         } else {
-            log::trace!("signal {signal} to the group: {sent:?}");
+            log::trace!("signal {signal} to the command: {sent:?}");
         }
     }
 

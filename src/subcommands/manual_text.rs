@@ -1,7 +1,7 @@
 //! The sections of the manual page that can't be generated from the definition of the command line, in roff.
 
 /// The date of the last change, which is shown at the bottom of the page.
-pub(super) const DATE: &str = "2026-11-25";
+pub(super) const DATE: &str = "2026-11-26";
 
 /// The section before the options.
 pub(super) const DESCRIPTION: &str = r".SH DESCRIPTION

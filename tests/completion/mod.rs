@@ -34,6 +34,7 @@ fn subcommands_options_and_values(name: &str) {
             ("zklock -z a:1,b:2 --slo", "zklock -z a:1,b:2 --slots "),
             ("zklock --naming kaz", "zklock --naming kazoo "),
             ("zklock --naming=kaz", "zklock --naming=kazoo "),
+            ("zklock --single-c", "zklock --single-child "),
             ("zklock --on-lost t", "zklock --on-lost terminate "),
             ("zklock completions fi", "zklock completions fish "),
         ],

@@ -3,4 +3,5 @@
 mod each;
 mod forwarded;
 mod inherited;
+mod single_child;
 mod while_waiting;

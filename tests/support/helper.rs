@@ -22,6 +22,15 @@ pub(crate) fn signal_counter(leaves: bool) -> Vec<String> {
     command.map(str::to_owned).collect()
 }
 
+/// The command line of the same program with two children, one in its process group and one outside, that print the
+/// signals that they get. It exits with 7 at the signal `last`.
+pub(crate) fn signal_counters(last: Option<i32>) -> Vec<String> {
+    let mut command = signal_counter(false);
+    command.push("CHILDREN".to_owned());
+    command.extend(last.map(|last| last.to_string()));
+    command
+}
+
 /// Builds the library that shifts the time of day, and puts it into `dir`. To use it, set `LD_PRELOAD` to its path and
 /// `SKEW` to the shift in seconds.
 pub(crate) fn skewed_clock(dir: &Path) -> PathBuf {

@@ -51,7 +51,7 @@ pub(crate) use {
     case::Case,
     ensemble::{Ensemble, EnsembleBuilder},
     fault::{Fault, Target},
-    helper::{name_service, signal_counter, signal_printer, skewed_clock, without_lists},
+    helper::{name_service, signal_counter, signal_counters, signal_printer, skewed_clock, without_lists},
     history::{History, Section},
     inspect::{
         Held, Hung, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped,

@@ -25,6 +25,21 @@ fn a_holder_of_the_other_version_stops_and_the_next_contender_runs() {
     });
 }
 
+/// Whom a holder signals concerns no other contender.
+#[test]
+fn a_holder_that_signals_its_first_process_alone_is_stopped_by_the_other_version() {
+    in_both_orders(|first, second| {
+        let case = Case::new("upgrade-single-child");
+        let holder = Version::This.hold(&case, &["--single-child"]);
+        let waiter = second.queue(&case, &[], 2);
+        assert_they_wait(&case, &[&waiter]);
+        revoke(first, &case, &[]);
+        holder.wait(DEADLINE).assert_code(123);
+        wait_until_it_runs(&waiter);
+        end(waiter);
+    });
+}
+
 #[test]
 fn a_waiter_of_the_other_version_leaves_the_queue() {
     in_both_orders(|first, second| {

@@ -77,6 +77,8 @@ pub enum Effect {
 /// An action on the job: the command and all that it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobEffect {
+    /// Send this signal to the command's first process only.
+    SignalLeader(i32),
     /// Send this signal to the command's process group.
     SignalGroup(i32),
     /// Send this signal to every process of the command, including those that left its group.

@@ -46,6 +46,8 @@ pub struct Plan {
     pub session_timeout: Duration,
     /// The signal that begins a forced stop.
     pub signal: i32,
+    /// Whether forwarded signals and that signal go to the command's first process only.
+    pub single_child: bool,
     /// The grace of a forced stop between that signal and KILL.
     pub kill_after: Duration,
     /// Whether the command ends before what it starts.

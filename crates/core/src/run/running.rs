@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::JobEffect::{LookAtChildren, SignalAll, SignalGroup, TakeTerminal};
+use super::JobEffect::{LookAtChildren, SignalAll, SignalGroup, SignalLeader, TakeTerminal};
 use super::progress::{Shown, Wait};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
 use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
@@ -52,7 +52,7 @@ pub(super) struct Running {
 impl Running {
     pub(super) fn begin(ctx: &Context<'_>) -> Self {
         Self {
-            supervisor: Supervisor::new(ctx.plan.signal),
+            supervisor: Supervisor::new(ctx.plan.signal, ctx.plan.single_child),
             lost: None,
             surely_lost: false,
             lost_lock: None,
@@ -243,7 +243,10 @@ impl Running {
                 self.report_suspension(signal, ctx);
             }
             if planted(Mistake::ReleaseEarly)
-                && matches!(effect, Effect::Job(SignalGroup(SIGTERM) | SignalAll(SIGTERM)))
+                && matches!(
+                    effect,
+                    Effect::Job(SignalLeader(SIGTERM) | SignalGroup(SIGTERM) | SignalAll(SIGTERM))
+                )
             {
                 ctx.emit(ctx.state.claim.release());
             }

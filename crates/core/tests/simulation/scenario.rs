@@ -43,6 +43,7 @@ pub(crate) struct Contender {
     pub(crate) wait: Option<Duration>,
     pub(crate) once_per: Option<Duration>,
     pub(crate) terminates: bool,
+    pub(crate) single_child: bool,
     pub(crate) command: CommandBehaviour,
     /// The longest time that a message takes in one direction.
     pub(crate) line: u64,
@@ -82,6 +83,9 @@ impl Scenario {
             nesting::draw(&mut rng, &mut contenders, &mut faults);
         }
         let servers = *pick(&mut rng, &[1, 3, 3, 3]);
+        for contender in &mut contenders {
+            contender.single_child = rng.u8(0..4) == 0;
+        }
         Self { seed, tick, servers, contenders, faults, aim: None }
     }
 
@@ -131,6 +135,7 @@ impl Contender {
             wait: (rng.u8(0..8) == 0).then(|| Duration::from_millis(rng.u64(100..20_000))),
             once_per: once.then(|| Duration::from_secs(rng.u64(1..60))),
             terminates: rng.u8(0..15) != 0,
+            single_child: false,
             command: CommandBehaviour::draw(rng),
             line,
             acl_setup: None,

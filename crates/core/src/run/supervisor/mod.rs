@@ -2,12 +2,14 @@
 //!
 //! The order is always the same: stop the job, see that it is gone, reap it, and only then release the lock.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::JobEffect::{
-    ContinueStopped, GiveTerminal, Kill, LeaveSession, Reap, Resume, SignalAll, SignalGroup, TakeTerminal,
+    ContinueStopped, GiveTerminal, Kill, LeaveSession, Reap, Resume, SignalAll, SignalGroup, SignalLeader,
+    TakeTerminal,
 };
-use super::{Effect, Foreground, LeaderChange, Stop, StoppedBy};
+use super::{Effect, Foreground, JobEffect, LeaderChange, Stop, StoppedBy};
 use crate::planted::{Mistake, planted};
 use crate::signal::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, ends_waiting};
 use crate::time::BootTime;
@@ -80,9 +82,11 @@ pub(super) enum JobEnd {
 pub(super) struct Supervisor {
     /// The signal that begins a forced stop.
     stop_signal: i32,
+    /// Whether forwarded signals and that one go to the leader only, which ends its processes in its own order.
+    single_child: bool,
     state: JobState,
-    /// A TERM was forwarded to the job.
-    terminated: bool,
+    /// The signals that were forwarded to the job.
+    forwarded: BTreeSet<i32>,
     look: Option<Look>,
 }
 
@@ -108,12 +112,14 @@ impl Look {
 }
 
 impl Supervisor {
-    /// For a job that has just been started, and whose forced stop begins with this signal.
-    pub(super) fn new(stop_signal: i32) -> Self {
+    /// For a job that has just been started, and whose forced stop begins with this signal. With `single_child`, its
+    /// leader alone gets that signal and the forwarded ones.
+    pub(super) fn new(stop_signal: i32, single_child: bool) -> Self {
         Self {
             stop_signal,
+            single_child,
             state: JobState::Running { suspended: false, leader_stopped: false },
-            terminated: false,
+            forwarded: BTreeSet::new(),
             look: None,
         }
     }
@@ -141,9 +147,9 @@ impl Supervisor {
                 vec![Effect::Job(Resume)]
             }
             JobInput::Signalled(signal) => {
-                self.terminated |= signal == SIGTERM;
-                let mut effects = vec![Effect::Job(SignalGroup(signal))];
-                // A stopped process can't end.
+                self.forwarded.insert(signal);
+                let mut effects = vec![Effect::Job(self.forward(signal))];
+                // A stopped process can't end, nor can the leader end it.
                 effects.extend(
                     ends_waiting(signal).then_some(Effect::Job(ContinueStopped(StoppedBy::AnySignal))),
                 );
@@ -164,12 +170,10 @@ impl Supervisor {
             {
                 self.kill(now, true, JobEnd::ByItself)
             }
-            // A TERM to the command is one to its group. It may have been sent to the monitor too, whose message would
-            // come too late.
-            JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) }) if !self.terminated => {
+            JobInput::Leader(LeaderChange::Died { by: Some(signal) }) if self.is_for_the_rest(signal) => {
                 self.state = JobState::Over(JobEnd::ByItself);
                 vec![
-                    Effect::Job(SignalGroup(SIGTERM)),
+                    Effect::Job(SignalGroup(signal)),
                     Effect::Job(ContinueStopped(StoppedBy::AnySignal)),
                     Effect::Job(Reap),
                 ]
@@ -186,7 +190,7 @@ impl Supervisor {
                 }
                 self.state =
                     JobState::Stopping { kill_at, killed: false, leader_dead: false, end: JobEnd::Stopped };
-                vec![Effect::Job(SignalAll(self.stop_signal)), Effect::Job(SignalAll(SIGCONT))]
+                self.begin_stop()
             }
             JobInput::Look { .. } => match self.look.filter(|look| look.at <= now) {
                 Some(look) => {
@@ -196,6 +200,39 @@ impl Supervisor {
                 None => vec![],
             },
             JobInput::GroupStopped(_) | JobInput::NotStopped | JobInput::NoneLeft | JobInput::Tick => vec![],
+        }
+    }
+
+    /// To whom a signal is forwarded that another process or the terminal sent zklock.
+    fn forward(&self, signal: i32) -> JobEffect {
+        match signal {
+            // Ctrl-Z stops all processes, as without zklock.
+            SIGTSTP => SignalGroup(signal),
+            _ if self.single_child => SignalLeader(signal),
+            _ => SignalGroup(signal),
+        }
+    }
+
+    /// The beginning of a forced stop. A stopped process can't end.
+    fn begin_stop(&self) -> Vec<Effect> {
+        let effects = if self.single_child {
+            // Only stopped processes but for the leader are continued: the others get no signal at all.
+            vec![SignalLeader(self.stop_signal), SignalLeader(SIGCONT), ContinueStopped(StoppedBy::AnySignal)]
+        } else {
+            vec![SignalAll(self.stop_signal), SignalAll(SIGCONT)]
+        };
+        effects.into_iter().map(Effect::Job).collect()
+    }
+
+    /// Whether the rest of the job's group gets this signal, which has killed the leader.
+    fn is_for_the_rest(&self, signal: i32) -> bool {
+        let was_forwarded = self.forwarded.contains(&signal);
+        match signal {
+            // A TERM to the command is one to its group. It may have been sent to the monitor too, whose message would
+            // come too late.
+            SIGTERM if !was_forwarded => true,
+            // The leader was to pass it on in its own way, and can't any more.
+            _ => self.single_child && was_forwarded && ends_waiting(signal),
         }
     }
 

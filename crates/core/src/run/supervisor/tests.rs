@@ -2,14 +2,15 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::run::JobEffect::{
-    ContinueStopped, GiveTerminal, Kill, LeaveSession, Reap, Resume, SignalAll, SignalGroup, TakeTerminal,
+    ContinueStopped, GiveTerminal, Kill, LeaveSession, Reap, Resume, SignalAll, SignalGroup, SignalLeader,
+    TakeTerminal,
 };
-use crate::signal::{SIGHUP, SIGQUIT, SIGUSR1};
+use crate::signal::{RTMIN, SIGHUP, SIGQUIT, SIGUSR1, SIGWINCH};
 
 const NOW: BootTime = BootTime::from_nanos(1_000_000_000);
 
 fn running_job() -> Supervisor {
-    Supervisor::new(SIGTERM)
+    Supervisor::new(SIGTERM, false)
 }
 const SOON: BootTime = BootTime::from_nanos(2_000_000_000);
 const LATE: BootTime = BootTime::from_nanos(9_000_000_000);
@@ -239,6 +240,79 @@ fn signals_that_end_a_job_reach_its_stopped_processes_too() {
     }
 }
 
+fn single_child() -> Supervisor {
+    Supervisor::new(SIGTERM, true)
+}
+
+#[test]
+fn a_single_child_alone_gets_forwarded_signals() {
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        let effects = single_child().on(JobInput::Signalled(signal), NOW);
+        assert_eq!(effects, [Effect::Job(SignalLeader(signal)), ENDS], "a stopped process can't be ended");
+    }
+    for signal in [SIGUSR1, SIGWINCH, SIGCONT, RTMIN + 3] {
+        let effects = single_child().on(JobInput::Signalled(signal), NOW);
+        assert_eq!(effects, [Effect::Job(SignalLeader(signal))]);
+    }
+    assert_eq!(
+        single_child().on(JobInput::Signalled(SIGTSTP), NOW),
+        [Effect::Job(SignalGroup(SIGTSTP))],
+        "Ctrl-Z stops all"
+    );
+}
+
+#[test]
+fn a_single_child_alone_gets_the_first_signal_of_a_stop_and_all_are_killed() {
+    let begins = |supervisor: &mut Supervisor, signal| {
+        let expected = [Effect::Job(SignalLeader(signal)), Effect::Job(SignalLeader(SIGCONT)), ENDS];
+        assert_eq!(supervisor.on(must_stop(), NOW), expected);
+    };
+    let mut supervisor = single_child();
+    begins(&mut supervisor, SIGTERM);
+    begins(&mut Supervisor::new(RTMIN, true), RTMIN);
+    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) }), NOW), []);
+    assert_eq!(supervisor.is_over(), None, "its descendants live");
+    check_kills(&mut supervisor, JobInput::Tick, SOON);
+    assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Job(Reap)]);
+    assert_eq!(supervisor.is_over(), Some(JobEnd::Stopped));
+    let mut supervisor = single_child();
+    begins(&mut supervisor, SIGTERM);
+    check_kills(&mut supervisor, JobInput::Signalled(SIGINT), NOW);
+}
+
+/// It was to end the others in its own way, and can't any more.
+#[test]
+fn a_signal_that_kills_a_single_child_goes_to_the_rest_of_its_group() {
+    let died = |by| JobInput::Leader(LeaderChange::Died { by });
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        let mut supervisor = single_child();
+        supervisor.on(JobInput::Signalled(signal), NOW);
+        let effects = supervisor.on(died(Some(signal)), NOW);
+        assert_eq!(effects, [Effect::Job(SignalGroup(signal)), ENDS, Effect::Job(Reap)]);
+    }
+    assert_eq!(
+        single_child().on(died(Some(SIGTERM)), NOW),
+        [Effect::Job(SignalGroup(SIGTERM)), ENDS, Effect::Job(Reap)]
+    );
+    for by in [None, Some(SIGINT), Some(SIGHUP), Some(SIGUSR1)] {
+        let mut supervisor = single_child();
+        supervisor.on(JobInput::Signalled(SIGTERM), NOW);
+        supervisor.on(JobInput::Signalled(SIGUSR1), NOW);
+        assert_eq!(supervisor.on(died(by), NOW), [Effect::Job(Reap)]);
+    }
+    check_kills(&mut single_child(), died(Some(SIGKILL)), NOW);
+}
+
+#[test]
+fn a_single_child_stops_and_continues_with_its_group() {
+    let mut supervisor = single_child();
+    assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW), GIVES);
+    assert_eq!(supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW), suspends(SIGTSTP));
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
+    let stop = Stop { orphaned: true, ..stop(SIGTSTP, Foreground::Other) };
+    assert_eq!(supervisor.on(JobInput::GroupStopped(stop), NOW), UNDONE);
+}
+
 #[test]
 fn a_leader_that_was_stopped_alone_is_a_stopped_job_until_it_goes_on() {
     let mut supervisor = running_job();
@@ -325,8 +399,8 @@ fn input() -> impl Strategy<Value = JobInput> {
 
 proptest! {
     #[test]
-    fn the_order_is_kept_for_any_events(events in prop::collection::vec((input(), 0u64..500), 0..60)) {
-        let mut supervisor = running_job();
+    fn the_order_is_kept_for_any_events(single_child in any::<bool>(), events in prop::collection::vec((input(), 0u64..500), 0..60)) {
+        let mut supervisor = Supervisor::new(SIGTERM, single_child);
         let (mut now, mut died, mut none_left, mut reaped) = (NOW, false, false, 0);
         let (mut forced, mut stopped) = (false, false);
         let end = [JobInput::Tick, JobInput::Leader(LeaderChange::Died { by: None }), JobInput::NoneLeft].map(|input| (input, 10_000));
@@ -349,6 +423,7 @@ proptest! {
                         reaped += 1;
                     }
                     Effect::Job(SignalAll(_) | Kill { .. }) => prop_assert!(forced),
+                    _ if single_child && matches!(input, JobInput::MustStop { .. }) => prop_assert!(forced),
                     _ => prop_assert!(!forced, "a job that is being stopped is never resumed: {:?}", effect),
                 }
             }

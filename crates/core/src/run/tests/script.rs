@@ -60,6 +60,7 @@ pub(super) fn plan() -> Plan {
         terminates: true,
         session_timeout: TIMEOUT,
         signal: 15,
+        single_child: false,
         kill_after: seconds(2.0),
         is_not_awaited: false,
         command: "job".to_owned(),

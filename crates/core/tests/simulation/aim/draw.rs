@@ -82,6 +82,7 @@ impl Contender {
             wait: None,
             once_per: None,
             terminates: true,
+            single_child: false,
             command: CommandBehaviour { lasts, exit: Exit::Code(0), obeys, others: vec![] },
             line: MS / 2 + rng.u64(0..timeout / 240),
             acl_setup: None,

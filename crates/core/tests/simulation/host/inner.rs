@@ -14,6 +14,7 @@ use zklock_core::run::Ancestor;
 use zklock_core::signal::SIGKILL;
 
 use super::KILL_TAKES;
+use super::job::Reach;
 use crate::command::Command;
 use crate::fault::Fault;
 use crate::nesting::Origin;
@@ -84,12 +85,12 @@ impl World {
     }
 
     /// Sends a signal meant for a command to the inner zklock instead. Returns whether the command is a zklock.
-    pub(super) fn signal_inner(&mut self, index: usize, signal: i32, all: bool) -> bool {
+    pub(super) fn signal_inner(&mut self, index: usize, signal: i32, reach: Reach) -> bool {
         let is_zklock = |inner: &usize| signal != SIGKILL && !self.zklocks[*inner].has_become;
         let Some(inner) = self.inner_of(index).filter(is_zklock) else { return false };
         self.signal(inner, signal);
-        if all && !planted(Mistake::GroupOnly) {
-            self.signal_command(inner, signal, true);
+        if reach == Reach::All && !planted(Mistake::GroupOnly) {
+            self.signal_command(inner, signal, Reach::All);
         }
         true
     }

@@ -13,6 +13,14 @@ use super::{KILL_TAKES, START_TAKES};
 use crate::command::{Command, Process};
 use crate::world::{Event, World};
 
+/// The processes of a command that a signal reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    Leader,
+    Group,
+    All,
+}
+
 impl World {
     pub(super) fn start_command(
         &mut self,
@@ -93,7 +101,7 @@ impl World {
     }
 
     pub(super) fn reap_command(&mut self, index: usize) {
-        let worker_forces = self.zklocks[index].worker.kill_began;
+        let worker_forces = self.zklocks[index].worker.stop_began;
         let command = self.zklocks[index].command.as_mut().unwrap();
         command.reaped = true;
         command.ended_by_itself = !worker_forces && !command.was_killed();
@@ -104,19 +112,20 @@ impl World {
         self.answer_worker(index, Input::Reaped(Some(exit)));
     }
 
-    pub(super) fn signal_command(&mut self, index: usize, signal: i32, all: bool) {
+    pub(super) fn signal_command(&mut self, index: usize, signal: i32, reach: Reach) {
         let now = self.now;
         let zklock = &self.zklocks[index];
         if signal == SIGCONT && zklock.command.is_some() && zklock.contender.terminates {
             self.check_exclusion(index);
         }
-        let is_inner = self.signal_inner(index, signal, all);
+        let is_inner = self.signal_inner(index, signal, reach);
         let Some(command) = &mut self.zklocks[index].command else { return };
         let mut leader_stopped = false;
         for (number, process) in command.processes.iter_mut().enumerate() {
             if process.dead
                 || number == 0 && is_inner
-                || (!all || planted(Mistake::GroupOnly)) && !process.in_group
+                || number > 0 && reach == Reach::Leader
+                || (reach != Reach::All || planted(Mistake::GroupOnly)) && !process.in_group
             {
                 continue;
             }
@@ -157,7 +166,7 @@ impl World {
     }
 
     pub(super) fn kill_round(&mut self, index: usize, latest: BootTime) {
-        self.zklocks[index].worker.kill_began = true;
+        self.zklocks[index].worker.stop_began = true;
         self.kill_command(index);
         let latest = self.zklocks[index].virtual_time(latest, self.now);
         self.kill_inner(index, Some(latest));

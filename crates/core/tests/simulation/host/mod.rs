@@ -107,7 +107,7 @@ pub(crate) struct Worker {
     asking: Option<Asking>,
     /// It only cleans up, and its monitor is gone.
     alone: bool,
-    kill_began: bool,
+    stop_began: bool,
 }
 
 #[derive(Debug)]
@@ -275,6 +275,7 @@ impl Zklock {
             nonblock: contender.nonblock,
             once_per: contender.once_per.filter(|_| contender.locks.len() == 1),
             terminates: contender.terminates,
+            single_child: contender.single_child,
             kill_after: contender.kill_after,
             progress: Some(Duration::from_secs(2)),
             outer,
@@ -304,6 +305,7 @@ pub(crate) fn plan(locks: &[&str], mode: Mode, session_timeout: u64, began: Boot
         terminates: true,
         session_timeout: Duration::from_nanos(session_timeout),
         signal: 15,
+        single_child: false,
         kill_after: Duration::from_secs(5),
         is_not_awaited: false,
         command: "job".to_owned(),

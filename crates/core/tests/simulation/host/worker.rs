@@ -1,7 +1,7 @@
 //! The worker: its loop, and the effects of its state machine.
 
 use zklock_core::loss::Loss;
-use zklock_core::message::Message;
+use zklock_core::message::{Fate, Message};
 use zklock_core::pair::{Deadline, Report, Stage};
 use zklock_core::planted::{Mistake, planted};
 use zklock_core::queue::contender::{AttemptIds, ContentionError};
@@ -11,6 +11,7 @@ use zklock_core::signal::{SIGCONT, SIGTSTP};
 use zklock_core::time::BootTime;
 
 use super::inner::pid;
+use super::job::Reach;
 use super::{Worker, Zklock, record};
 use crate::sessions::ClientId;
 use crate::world::{Event, SessionOwner, World};
@@ -145,6 +146,9 @@ impl World {
                 self.set_deadline(index, Some(Deadline { act: end, latest: end }));
             }
             Effect::Say(path, message) => {
+                if let Message::LockLost { fate: Fate::Stopped { .. }, .. } = message {
+                    self.zklocks[index].worker.stop_began = true;
+                }
                 match message {
                     Message::LockLost { loss: Loss::LeaseOver { .. }, .. } => self.check_loss(index),
                     Message::LockLost { loss: Loss::NodeDeleted, .. }
@@ -180,19 +184,17 @@ impl World {
     fn carry_out_on_job(&mut self, index: usize, effect: JobEffect) {
         use JobEffect::{
             ContinueStopped, GiveTerminal, Kill, LeaveSession, LookAtChildren, Reap, Resume, SignalAll,
-            SignalGroup, TakeTerminal,
+            SignalGroup, SignalLeader, TakeTerminal,
         };
 
-        if matches!(effect, SignalGroup(_) | SignalAll(_) | GiveTerminal | Resume | Reap) {
+        if matches!(effect, SignalLeader(_) | SignalGroup(_) | SignalAll(_) | GiveTerminal | Resume | Reap) {
             self.trace.print(self.now, || format!("zklock {index}: {effect:?}"));
         }
         match effect {
-            SignalGroup(signal) => self.signal_command(index, signal, false),
-            SignalAll(signal) => {
-                self.zklocks[index].worker.kill_began = true;
-                self.signal_command(index, signal, true);
-            }
-            Resume | ContinueStopped(_) => self.signal_command(index, SIGCONT, false),
+            SignalLeader(signal) => self.signal_command(index, signal, Reach::Leader),
+            SignalGroup(signal) => self.signal_command(index, signal, Reach::Group),
+            SignalAll(signal) => self.signal_command(index, signal, Reach::All),
+            Resume | ContinueStopped(_) => self.signal_command(index, SIGCONT, Reach::Group),
             Reap => self.reap_command(index),
             LookAtChildren { all } => self.look_at_children(index, all),
             Kill { latest } => self.kill_round(index, latest),
