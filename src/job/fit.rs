@@ -1,9 +1,10 @@
 //! Whether the command's arguments and environment fit the kernel's limits, with the variables about its locks. Checked
 //! before anything is created, because the kernel checks it only when all locks are held.
 
-use std::ffi::{CString, OsString};
+use std::ffi::{CStr, CString, OsString};
 
 use anyhow::{Context, Result, anyhow};
+use nix::unistd::getpid;
 use thiserror::Error;
 use zklock_core::run::Plan;
 use zklock_core::text::printable;
@@ -57,6 +58,7 @@ pub enum TooLong {
 pub fn check(plan: &Plan, invocation: &Invocation) -> Result<()> {
     let added = plan.longest_variables().map_err(|why| anyhow!(why))?;
     let mut image = Image::new(&invocation.program, &invocation.arguments)?;
+    image.take_over_from(getpid());
     image.add(&added)?;
     let program = longest_path(&invocation.program);
     let checked = fit(program, &image, added.len(), !plan.outer.is_empty(), exec_limits());
@@ -79,7 +81,7 @@ fn longest_path(program: &OsString) -> usize {
 fn fit(program: usize, image: &Image, added: usize, outer: bool, limits: ExecLimits) -> Result<(), TooLong> {
     let variables = image.environment();
     let (kept, added) = variables.split_at(variables.len() - added);
-    let bytes = |text: &CString| text.as_bytes_with_nul().len();
+    let bytes = |text: &CStr| text.to_bytes_with_nul().len();
     if let Some(longest) = added.iter().max_by_key(|variable| bytes(variable))
         && bytes(longest) > limits.each
     {
@@ -88,8 +90,9 @@ fn fit(program: usize, image: &Image, added: usize, outer: bool, limits: ExecLim
     }
     // The kernel also counts a pointer to each, and the path of the program.
     let needed =
-        |texts: &[CString]| -> usize { texts.iter().map(|text| bytes(text) + size_of::<usize>()).sum() };
-    let arguments = program + 1 + needed(image.arguments());
+        |texts: &[&CStr]| -> usize { texts.iter().map(|text| bytes(text) + size_of::<usize>()).sum() };
+    let words: Vec<&CStr> = image.arguments().iter().map(CString::as_c_str).collect();
+    let arguments = program + 1 + needed(&words);
     let (added, kept, limit) = (needed(added), needed(kept), limits.total);
     if arguments + added + kept > limit {
         return Err(TooLong::Together { arguments, added, kept, limit });

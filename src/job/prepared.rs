@@ -20,10 +20,8 @@ pub struct PreparedLaunch {
 impl PreparedLaunch {
     /// Prepares the start of the command in this worker.
     pub fn new(invocation: &Invocation, worker: &WorkerSide) -> Self {
-        Self {
-            launch: Launch::new(invocation, worker.inherited),
-            children: Children::of_this_process(),
-            terminal: Terminal::new(worker.group),
-        }
+        let mut launch = Launch::new(invocation, worker.inherited);
+        launch.take_over_from(worker.monitor);
+        Self { launch, children: Children::of_this_process(), terminal: Terminal::new(worker.group) }
     }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// Sends a request to the socket, and returns when it has begun.
 #[track_caller]
-fn request(case: &Case) -> UnixStream {
+pub(super) fn request(case: &Case) -> UnixStream {
     let connect = || UnixStream::connect(socket(case)).ok();
     let mut stream = try_for(DEADLINE, connect).expect("a connection");
     stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").expect("a request");
@@ -17,14 +17,14 @@ fn request(case: &Case) -> UnixStream {
 }
 
 /// The whole answer; nothing if there is none.
-fn answer(mut stream: UnixStream) -> String {
+pub(super) fn answer(mut stream: UnixStream) -> String {
     stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
     let mut text = String::new();
     stream.read_to_string(&mut text).ok();
     text
 }
 
-fn socket(case: &Case) -> PathBuf {
+pub(super) fn socket(case: &Case) -> PathBuf {
     case.dir().join("socket")
 }
 

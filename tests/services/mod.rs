@@ -1,7 +1,9 @@
-//! Services that have processes of their own, under zklock: real ones from `PyPI`, which `scripts/test` installs.
+//! Services that have processes of their own, under zklock: real ones from `PyPI`, which `scripts/test` installs, and
+//! systemd's sockets.
 
 mod celery;
 mod gunicorn;
+mod sockets;
 
 use crate::support::{Case, Zklock, skip};
 use std::fs;

@@ -1,12 +1,12 @@
 //! Starts a process.
 
-use std::ffi::CString;
+use std::ffi::CStr;
 use std::{io, ptr};
 
 use nix::libc;
 use nix::sched::{CloneFlags, clone};
 use nix::sys::signal::{SigSet, SigmaskHow};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpid};
 
 use super::image::Image;
 use super::signals::drop_handlers;
@@ -33,12 +33,16 @@ pub struct Spawned {
 /// there, and one that it ignores is ignored. `prepare` must be async-signal-safe: no allocation, no lock of zklock's,
 /// only system calls on captured values.
 pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<Spawned> {
-    let (arguments, environment) = (pointers(image.arguments()), pointers(image.environment()));
+    let (arguments, mut environment) = (pointers(image.arguments()), pointers(&image.environment()));
+    let mut own_pids = image.own_pids();
     // For a script without an interpreter line, the C library puts all arguments on the stack a second time.
     let mut stack = vec![0; STACK + size_of_val(arguments.as_slice())];
     let mut failed = None;
     let child = Box::new(|| {
         drop_handlers();
+        for own in &mut own_pids {
+            environment[own.place] = own.write(getpid());
+        }
         failed = Some(prepare().err().unwrap_or_else(|| {
             // SAFETY: a string, and two arrays that end with a null pointer; all live as long as this function. The
             // call returns only if it fails.
@@ -61,8 +65,8 @@ pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<
 }
 
 /// An array of C strings, ended by a null pointer.
-fn pointers(words: &[CString]) -> Vec<*const libc::c_char> {
-    words.iter().map(|word| word.as_ptr()).chain([ptr::null()]).collect()
+fn pointers(words: &[impl AsRef<CStr>]) -> Vec<*const libc::c_char> {
+    words.iter().map(|word| word.as_ref().as_ptr()).chain([ptr::null()]).collect()
 }
 
 #[cfg(test)]
