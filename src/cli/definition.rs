@@ -86,9 +86,11 @@ Example: zklock -n -E 0 /locks/backup -- ./backup.sh --all";
 /// Subcommands that only print text, without a configuration or servers.
 const SUBCOMMANDS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
 
-/// The definition of the command line.
+/// The definition of the command line. A subcommand gets its shared options when it is used, or by `Command::build`:
+/// they would be most of what is built, and most lines have none.
 pub fn definition() -> Command {
-    with_help(with_any_values(Options::command()).mut_subcommands(with_any_values))
+    let with_options = |subcommand| with_any_values(subcommand).defer(with_shared_options);
+    with_any_values(Options::command()).mut_subcommands(with_options)
 }
 
 /// Whether this word is a subcommand.
@@ -101,9 +103,29 @@ pub(super) fn is_without_servers(line: &ArgMatches) -> bool {
     line.subcommand_name().is_some_and(|subcommand| SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand))
 }
 
-/// Whether the option with this id is on the line.
-pub(super) fn is_given(line: &ArgMatches, id: &str) -> bool {
-    line.value_source(id) == Some(ValueSource::CommandLine)
+/// Whether the option with this id is on this part of the line.
+pub(super) fn is_given(part: &ArgMatches, id: &str) -> bool {
+    part.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// The part of the line that counts for the option with this id: behind the subcommand if it is there, else before.
+pub(super) fn part_with<'a>(line: &'a ArgMatches, id: &str) -> &'a ArgMatches {
+    let behind = line.subcommand().map(|(_, behind)| behind);
+    behind.filter(|behind| behind.try_contains_id(id).is_ok() && is_given(behind, id)).unwrap_or(line)
+}
+
+/// Whether the option with this id is on the line, before or behind the subcommand.
+pub(super) fn is_on(line: &ArgMatches, id: &str) -> bool {
+    is_given(part_with(line, id), id)
+}
+
+/// This part of the line without defaults, to be laid over another.
+pub(super) fn without_defaults(mut part: ArgMatches) -> ArgMatches {
+    let defaults: Vec<_> = part.ids().filter(|id| !is_given(&part, id.as_str())).cloned().collect();
+    for id in defaults {
+        let _ = part.try_clear_id(id.as_str());
+    }
+    part
 }
 
 /// Takes the word behind an option as its value even if it begins with a dash, as getopt(3) does: `--label -x` has a
@@ -115,27 +137,32 @@ fn with_any_values(command: Command) -> Command {
     })
 }
 
-/// Gives each subcommand its own help. The help of those without servers leaves out the connection options, which they
-/// accept and ignore.
-fn with_help(command: Command) -> Command {
-    let global = command.get_arguments().filter(|arg| arg.is_global_set());
-    let copy = |arg: &Arg| match arg.get_id().as_str() {
+/// Gives a subcommand the options for the connection, and its own help. Those without servers accept them, ignore
+/// them and leave them out of their help.
+fn with_shared_options(subcommand: Command) -> Command {
+    let is_without_servers = SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand.get_name());
+    let help = if is_without_servers {
+        "Print this help"
+    } else {
+        "Print this subcommand's options; --help adds the common ones"
+    };
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help(help);
+    let shared = shared_options().map(|arg| match arg.get_id().as_str() {
         // The details are about an option that subcommands don't have: -w.
-        "connect_timeout" => arg.clone().long_help(None),
-        _ => arg.clone(),
-    };
-    let shown: Vec<Arg> = global.map(copy).collect();
-    let hidden: Vec<Arg> = shown.iter().map(|arg| arg.clone().hide(true)).collect();
-    let help = |text: &'static str| {
-        Arg::new("help").short('h').long("help").action(ArgAction::Help).help(text).help_heading(None::<&str>)
-    };
-    command.mut_subcommands(|subcommand| {
-        if SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand.get_name()) {
-            subcommand.args(&hidden).arg(help("Print this help"))
-        } else {
-            subcommand.args(&shown).arg(help("Print this subcommand's options; --help adds the common ones"))
-        }
-    })
+        "connect_timeout" => arg.long_help(None),
+        _ => arg,
+    });
+    with_any_values(subcommand.args(shared.map(|arg| arg.hide(is_without_servers)))).arg(help)
+}
+
+/// The options that a command and every subcommand have.
+fn shared_options() -> impl Iterator<Item = Arg> {
+    Ensemble::augment_args(Command::new("shared")).get_arguments().cloned().collect::<Vec<_>>().into_iter()
+}
+
+/// Whether a command and every subcommand have this option.
+pub(super) fn is_shared(option: &Arg) -> bool {
+    shared_options().any(|shared| shared.get_id() == option.get_id())
 }
 
 /// The remedy for an option of a subcommand that was written before the subcommand.

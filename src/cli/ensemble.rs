@@ -18,7 +18,6 @@ pub struct Ensemble {
     #[arg(
         short,
         long,
-        global = true,
         value_name = "HOSTS",
         hide_short_help = true,
         default_value = "localhost:2181",
@@ -30,13 +29,12 @@ pub struct Ensemble {
     /// Give up if no server can be reached in this time
     ///
     /// With -w, that time counts instead.
-    #[arg(long, global = true, value_name = "SECS", hide_short_help = true, default_value = "10s", value_parser = values::checked(values::positive_time))]
+    #[arg(long, value_name = "SECS", hide_short_help = true, default_value = "10s", value_parser = values::checked(values::positive_time))]
     pub connect_timeout: Duration,
 
     /// Read the settings from this file
     #[arg(
         long,
-        global = true,
         value_name = "FILE",
         hide_short_help = true,
         long_help = "Read the settings from this file\n\n\
@@ -60,7 +58,6 @@ pub struct Ensemble {
     /// Write messages as text, or as json: one object a line
     #[arg(
         long,
-        global = true,
         value_name = "FORMAT",
         default_value = "text",
         hide_possible_values = true,
@@ -70,18 +67,11 @@ pub struct Ensemble {
     pub log_format: LogFormat,
 
     /// Say each step; twice or more for debugging
-    #[arg(short, long, global = true, action = ArgAction::Count, value_parser = values::checked(values::verbosity), help_heading = "Output", hide_short_help = true)]
+    #[arg(short, long, action = ArgAction::Count, value_parser = values::checked(values::verbosity), help_heading = "Output", hide_short_help = true)]
     pub verbose: u8,
 
     /// Say nothing but errors
-    #[arg(
-        short,
-        long,
-        global = true,
-        overrides_with = "verbose",
-        help_heading = "Output",
-        hide_short_help = true
-    )]
+    #[arg(short, long, overrides_with = "verbose", help_heading = "Output", hide_short_help = true)]
     pub quiet: bool,
 }
 

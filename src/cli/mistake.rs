@@ -6,7 +6,7 @@ use clap::error::{ContextKind, Error, ErrorKind};
 use zklock_core::spelling::nearest_or_longer;
 use zklock_core::text::escaped;
 
-use super::definition::is_subcommand;
+use super::definition::{is_shared, is_subcommand};
 use super::{StartError, definition, other_tools, version};
 use crate::config::{self, context};
 
@@ -52,7 +52,8 @@ fn text(error: &Error, subcommand: Option<&str>) -> String {
 
 /// The option of zklock, or of this subcommand, that was meant, if one is similar enough.
 fn similar_option(subcommand: Option<&str>, argument: &str) -> Option<String> {
-    let definition = definition();
+    let mut definition = definition();
+    definition.build();
     let command = match subcommand {
         Some(subcommand) => definition.find_subcommand(subcommand)?,
         None => &definition,
@@ -77,7 +78,7 @@ fn by_letter<'a>(
     if definition.get_arguments().any(is_known) {
         return None;
     }
-    let own = options.filter(|arg| !arg.is_global_set());
+    let own = options.filter(|arg| !is_shared(arg));
     let mut found = own.filter_map(|arg| arg.get_long()).filter(|long| long.starts_with(letter));
     let option = found.next()?;
     found.next().is_none().then_some(option)

@@ -24,7 +24,7 @@ use thiserror::Error;
 
 pub use self::completion::{ByShell, Completion, complete, completion_request};
 pub use self::definition::{Options, definition};
-use self::definition::{is_given, is_without_servers};
+use self::definition::{is_on, is_without_servers, part_with};
 pub use self::ensemble::{Ensemble, LogFormat};
 pub use self::invocation::InvocationError;
 pub use self::lock::{LockOptions, Naming, OnLost};
@@ -90,8 +90,12 @@ pub fn parse(words: &[OsString]) -> Result<Options, StartError> {
     definition::check_goes_with_subcommand(&line)?;
     let auth = settings::auth(&line, &config);
     let mut options = Options::from_arg_matches(&line).map_err(mistake)?;
+    if let Some((_, behind)) = line.subcommand() {
+        let behind = definition::without_defaults(behind.clone());
+        options.ensemble.update_from_arg_matches(&behind).map_err(mistake)?;
+    }
     settings::put_into(&mut options, &settings, &mut definition).map_err(mistake)?;
-    let from_files = config.values().filter(|value| !is_given(&line, &value.id()));
+    let from_files = config.values().filter(|value| !is_on(&line, &value.id()));
     options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
     options.ensemble.unreachable_files = config.unreachable().to_vec();
     options.settings = settings;
@@ -113,7 +117,7 @@ pub fn parse(words: &[OsString]) -> Result<Options, StartError> {
 
 /// Reads the configuration file that the command line or the variable names, or else the default ones.
 fn read_config(definition: &clap::Command, line: &ArgMatches) -> Result<Config, StartError> {
-    if let Some(file) = line.get_one::<PathBuf>("config") {
+    if let Some(file) = part_with(line, "config").get_one::<PathBuf>("config") {
         return Ok(config::read(definition, Some(file))?);
     }
     match settings::variable("config") {
@@ -172,9 +176,16 @@ mod tests {
 
     #[test]
     fn servers_may_be_named_before_and_after_a_subcommand() {
-        for words in [["-z", "h:1", "status"], ["status", "-z", "h:1"]] {
-            let options = parsed(&words).unwrap();
-            assert_eq!(options.ensemble.zookeeper.to_string(), "h:1");
+        for (line, verbose) in
+            [("-z h:1 -vv status", 2), ("-z h:2 -v status -z h:1 -vvv", 3), ("status -z h:1", 0)]
+        {
+            let words: Vec<OsString> = format!("zklock {line}").split(' ').map(Into::into).collect();
+            let ensemble = parse(&words).unwrap().ensemble;
+            assert_eq!(
+                (ensemble.zookeeper.to_string().as_str(), ensemble.verbose),
+                ("h:1", verbose),
+                "{line}"
+            );
         }
     }
 }

@@ -16,7 +16,6 @@ pub struct SecurityOptions {
     /// Read credentials from this file
     #[arg(
         long,
-        global = true,
         value_name = "FILE",
         hide_short_help = true,
         long_help = "Read credentials from this file\n\n\
@@ -29,25 +28,25 @@ pub struct SecurityOptions {
     ///
     /// The default is creator with credentials, and open without. The hash in digest:USER:HASH:PERMS is of the servers'
     /// algorithm: SHA-1, or what their setting zookeeper.DigestAuthenticationProvider.digestAlg says.
-    #[arg(long, global = true, value_name = "ACL", hide_short_help = true, value_parser = values::checked(acl))]
+    #[arg(long, value_name = "ACL", hide_short_help = true, value_parser = values::checked(acl))]
     pub acl: Option<AclChoice>,
 
     /// Connect with TLS
     ///
     /// The default port is still 2181.
-    #[arg(long, global = true, hide_short_help = true)]
+    #[arg(long, hide_short_help = true)]
     pub tls: bool,
 
     /// Trust the CA certificates in this file instead of the system's
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_ca: Option<PathBuf>,
 
     /// The certificate that identifies zklock; needs --tls-key
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_cert: Option<PathBuf>,
 
     /// The private key of --tls-cert
-    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_key: Option<PathBuf>,
 
     /// The file and the line of each option that a configuration file sets, by key.

@@ -7,7 +7,7 @@ use std::fmt;
 
 use clap::{ArgAction, ArgMatches, Command, FromArgMatches};
 
-use super::definition::is_given;
+use super::definition::{is_given, is_on, part_with, without_defaults};
 use super::{Options, StartError};
 use crate::config::{self, Config};
 use crate::plan::{AUTH, AuthLines};
@@ -97,12 +97,13 @@ pub(super) fn in_effect(
     let options = config::KEYS.iter().filter_map(|key| config::known(definition, key));
     let settings = options.map(|(key, option)| {
         let id = option.get_id().as_str();
+        let part = part_with(line, id);
         let on_line = || {
-            line.get_raw(id).map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(","))
+            part.get_raw(id).map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(","))
         };
         // -v on the command line is against a file's `quiet`.
-        let is_overridden = key == "quiet" && is_given(line, "verbose");
-        let (text, source) = if is_given(line, id) {
+        let is_overridden = key == "quiet" && is_on(line, "verbose");
+        let (text, source) = if is_given(part, id) {
             (on_line(), Source::CommandLine)
         } else if let Some((name, value)) = variable(id) {
             let accepted = config::accepts(option, &value, &value);
@@ -133,11 +134,8 @@ pub(super) fn put_into(
     if words.is_empty() {
         return Ok(());
     }
-    let mut rest = definition.try_get_matches_from_mut(["zklock".to_owned()].into_iter().chain(words))?;
-    let defaults: Vec<_> = rest.ids().filter(|id| !is_given(&rest, id.as_str())).cloned().collect();
-    for id in defaults {
-        let _ = rest.try_clear_id(id.as_str());
-    }
+    let rest = definition.try_get_matches_from_mut(["zklock".to_owned()].into_iter().chain(words))?;
+    let rest = without_defaults(rest);
     options.lock.update_from_arg_matches(&rest)?;
     options.ensemble.update_from_arg_matches(&rest)
 }
@@ -151,7 +149,7 @@ pub(super) fn variable(id: &str) -> Option<(&'static str, OsString)> {
 /// The credentials that aren't in the auth file, and where they come from: `--auth-file` on the command line, or else the
 /// variable, or else a configuration file. `None`: there are none, or that file counts.
 pub(super) fn auth(line: &ArgMatches, config: &Config) -> Option<(Source, Vec<AuthLines>)> {
-    if is_given(line, "auth_file") {
+    if is_on(line, "auth_file") {
         return None;
     }
     if let Some((name, text)) = variable(config::AUTH) {

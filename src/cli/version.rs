@@ -6,12 +6,15 @@ use std::ffi::OsString;
 use clap::ArgAction;
 
 use super::definition;
+use super::definition::part_with;
 
 /// Whether the command line, which has `--version`, has `-v` too, before it or after it.
 pub(super) fn is_detailed(words: &[OsString]) -> bool {
     let definition =
         definition().mut_arg("version", |arg| arg.action(ArgAction::SetTrue)).ignore_errors(true);
-    definition.try_get_matches_from(words).is_ok_and(|matches| matches.get_count("verbose") > 0)
+    definition
+        .try_get_matches_from(words)
+        .is_ok_and(|matches| part_with(&matches, "verbose").get_count("verbose") > 0)
 }
 
 /// The version in the first line, as without `-v`, and what distinguishes builds of one version.

@@ -17,7 +17,7 @@ use super::security::to_library;
 use super::session::{Command, SessionEvents};
 use super::watches::Watches;
 use super::{Asker, NodePath, RequestError, SessionChange, Settings, diagnose};
-use crate::process::{clock, sys};
+use crate::process::clock;
 
 /// Connects, carries out requests, and reconnects whenever the connection is lost, until the session is closed or lost.
 pub(super) async fn run_session(
@@ -40,8 +40,6 @@ pub(super) async fn run_session(
         timeout: client.session_timeout(),
         began,
     });
-    // Connecting needs a deep stack, and a waiter keeps it for hours.
-    sys::return_unused_stack();
     let (session, timeout) = (client.session().clone(), client.session_timeout());
     let pause = ReconnectPause::new(clock::now());
     let mut reconnection =

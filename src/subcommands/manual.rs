@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use clap::{Arg, Command};
 use clap_mangen::Man;
 
 use super::manual_text;
@@ -20,19 +19,18 @@ pub fn manual() -> io::Result<Vec<u8>> {
     page.render_synopsis_section(&mut text)?;
     text.write_all(manual_text::DESCRIPTION.as_bytes())?;
     page.render_options_section(&mut text)?;
-    subcommands(&command, &mut text)?;
+    subcommands(&mut text)?;
     text.write_all(manual_text::REST.as_bytes())?;
     Ok(text)
 }
 
 /// The section about the subcommands, each with its own options.
-fn subcommands(command: &Command, text: &mut Vec<u8>) -> io::Result<()> {
+fn subcommands(text: &mut Vec<u8>) -> io::Result<()> {
     writeln!(text, ".SH SUBCOMMANDS")?;
-    for subcommand in command.get_subcommands() {
+    for subcommand in definition().get_subcommands() {
         writeln!(text, ".SS zklock {}", subcommand.get_name())?;
         writeln!(text, "{}.", roff(&subcommand.get_about().map(ToString::to_string).unwrap_or_default()))?;
-        let is_own = |arg: &&Arg| !arg.is_global_set() && arg.get_id() != "help";
-        for arg in subcommand.get_arguments().filter(is_own) {
+        for arg in subcommand.get_arguments() {
             let value = arg.get_value_names().unwrap_or_default().first().map(ToString::to_string);
             let value = value.filter(|_| arg.get_action().takes_values());
             let name = match (arg.get_long(), value) {

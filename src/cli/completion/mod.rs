@@ -22,7 +22,7 @@ pub struct Completion {
     pub lock: Option<String>,
     /// The completions that the shell itself adds.
     pub shell: ByShell,
-    /// The global options on the line, which say how to reach the servers.
+    /// The shared options on the line, which say how to reach the servers.
     pub connection: Vec<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use clap::{Arg, ArgAction, Command};
 
+use super::super::definition::is_shared;
 use super::{Completion, described, has_long, locks, options, value};
 
 /// A scan of the words before the one to complete.
@@ -83,7 +84,7 @@ impl<'a> Walk<'a> {
     /// Records an option or a value if it says how to reach the servers.
     fn keep(&mut self, arg: &Arg, word: &str) {
         self.is_string_given |= arg.get_id() == "command";
-        if arg.is_global_set() {
+        if is_shared(arg) {
             self.connection.push(word.to_owned());
         }
     }

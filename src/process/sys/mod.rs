@@ -11,7 +11,6 @@ mod page;
 mod process;
 mod signals;
 mod spawn;
-mod stack;
 mod start;
 mod unwinder;
 mod witness;
@@ -29,6 +28,5 @@ pub use self::signals::{
     send_to_group, stop_by, stop_ignoring_children,
 };
 pub use self::spawn::{Spawned, spawn};
-pub use self::stack::return_unused_stack;
 pub use self::start::{ignore_signals_of_writes, was_closed};
 pub use self::witness::start_witness;
