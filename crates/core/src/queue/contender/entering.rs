@@ -2,7 +2,7 @@
 
 use super::error::{ContentionError, cannot_list};
 use super::step::{OwnNode, Step};
-use super::{Contender, ContenderPhase, MOST_ATTEMPTS, MOST_LOST_CREATES};
+use super::{Contender, ContenderPhase, MOST_LOST_CREATES, MOST_PARENTS};
 use crate::planted::{Mistake, planted};
 use crate::protocol::{Created, Reply, Request, RequestError, ServerTime};
 use crate::queue::event::Event;
@@ -12,10 +12,6 @@ use crate::queue::order::{Decision, QueueError};
 
 impl Contender {
     pub(super) fn enter(&mut self) -> Step {
-        if self.attempts == MOST_ATTEMPTS {
-            return self.fail(ContentionError::ParentsVanish);
-        }
-        self.attempts += 1;
         // A new uuid for each attempt, so that a node left by an earlier attempt isn't taken for this one's.
         self.prefix = prefix(self.config.family, self.config.mode, self.config.ids.next());
         let parent = self.path().node();
@@ -35,7 +31,13 @@ impl Contender {
 
     pub(super) fn parents_made(&mut self, result: Result<(), RequestError>) -> Step {
         match result {
-            Ok(()) => self.enter(),
+            Ok(()) => {
+                self.parents_made += 1;
+                if self.parents_made == MOST_PARENTS {
+                    return self.fail(ContentionError::ParentsVanish);
+                }
+                self.enter()
+            }
             Err(RequestError::ConnectionLost) if self.loses_each_create() => {
                 self.fail(ContentionError::Closed("create the lock path"))
             }

@@ -23,10 +23,10 @@ use crate::queue::order::QueueError;
 
 /// How often the parents may vanish between being created and being used: a container that is empty for a moment can be
 /// reaped. More often than this isn't chance.
-const MOST_ATTEMPTS: u32 = 10;
+const MOST_PARENTS: u32 = 10;
 
-/// How many creates in a row may lose their answer with the connection. In a rolling restart a few do; one that loses more
-/// makes the server close the connection.
+/// How many creates in a row may lose their answer with a connection that the server closes. In a rolling restart a few do;
+/// one that loses more makes the server close the connection.
 const MOST_LOST_CREATES: u32 = 8;
 
 /// A contender's state, which decides how it interprets the next reply.
@@ -81,7 +81,7 @@ pub struct Contender {
     own_unread: bool,
     own_version: i32,
     content: NodeContent,
-    attempts: u32,
+    parents_made: u32,
     lost_creates: u32,
     seen_busy: bool,
     /// Other recipes on the path were checked just before this listing.
@@ -102,7 +102,7 @@ impl Contender {
             own_unread: false,
             own_version: 0,
             content: NodeContent::default(),
-            attempts: 0,
+            parents_made: 0,
             lost_creates: 0,
             seen_busy: false,
             inspected: false,
@@ -138,6 +138,11 @@ impl Contender {
     /// Enters the queue; with `nonblock`, looks at the queue first.
     pub fn begin(&mut self) -> Step {
         if self.config.nonblock { self.go(ContenderPhase::Looking, self.list()) } else { self.enter() }
+    }
+
+    /// The connection is lost after a silence: the server didn't close it because of a create.
+    pub fn lost_to_silence(&mut self) {
+        self.lost_creates = 0;
     }
 
     /// Handles a reconnection of the session. The watches that were set ended with the old connection; unanswered

@@ -288,7 +288,7 @@ fn missing_parents_are_created_and_a_new_attempt_has_a_new_name() {
 fn parents_that_keep_vanishing_are_an_error() {
     let mut contender = contender(false);
     contender.begin();
-    for _ in 0..MOST_ATTEMPTS {
+    for _ in 0..MOST_PARENTS {
         contender.take(Reply::Created(Err(RequestError::NoNode)));
         contender.take(Reply::Listed(Err(RequestError::NoNode)));
         let step = contender.take(Reply::ParentsMade(Ok(())));

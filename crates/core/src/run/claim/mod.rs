@@ -101,6 +101,9 @@ impl Claim {
             SessionChange::Unreachable(servers) => vec![Event::Unreachable(servers)],
             SessionChange::Disconnected => {
                 if let Some(session) = &mut self.session {
+                    if session.is_silent(now) {
+                        session.locks.each().for_each(|(_, contender)| contender.lost_to_silence());
+                    }
                     session.renewal.set_connected(false);
                     session.latency.disconnected();
                     session.gap = Some(Gap { from: now, to: None, away: None });

@@ -95,6 +95,14 @@ impl SessionState {
         }
     }
 
+    /// Whether no server has answered for a while, although there is a connection. zklock gives a silent one up after T/8; a
+    /// server that closes it because of a request does so at once.
+    pub(super) fn is_silent(&self, now: BootTime) -> bool {
+        let reconnected = self.gap.and_then(|gap| gap.to);
+        let since = reconnected.map_or(self.heard, |reconnected| reconnected.max(self.heard));
+        now.since(since) > self.renewal.lease.timeout() / 12
+    }
+
     /// Begins to renew the lease once there is a node, and renews it more often once every lock is held.
     pub(super) fn adapt_renewal(&mut self, now: BootTime) {
         if self.locks.nodes().next().is_some() {

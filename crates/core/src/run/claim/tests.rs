@@ -142,3 +142,31 @@ fn no_lock_is_requested_while_zklock_waits_for_the_one_before_it() {
     let (mut claim, out) = claim_for_two();
     assert!(creates(&queue(&mut claim, 0, &out, 1)).is_empty());
 }
+
+/// Loses the connection with each create, this long after it was opened, and returns whether that was taken for a server
+/// that closes it.
+fn fails_after(silence: f64) -> bool {
+    let mut claim = Claim::default();
+    let _ = claim.connect(None);
+    claim.introduce(vec![ContenderConfig::exclusive("/locks/job")]);
+    let connected = SessionChange::Connected { id: 7, timeout: T, began: at(0.0) };
+    claim.session_changed(SessionKey(1), connected, at(0.0), &mut vec![]);
+    let lock = Asker::Lock(LockIndex(0));
+    let (mut now, mut events) = (0.0, vec![]);
+    reply(&mut claim, lock, Reply::Created(Err(RequestError::NoNode)), now);
+    reply(&mut claim, lock, Reply::Listed(Err(RequestError::NoNode)), now);
+    for _ in 0..20 {
+        now += silence;
+        claim.session_changed(SessionKey(1), SessionChange::Disconnected, at(now), &mut vec![]);
+        events.extend(reply(&mut claim, lock, Reply::ParentsMade(Err(RequestError::ConnectionLost)), now));
+        now += 1.0;
+        claim.session_changed(SessionKey(1), SessionChange::Reconnected, at(now), &mut vec![]);
+    }
+    events.iter().any(|event| matches!(event, Event::Failed(..)))
+}
+
+#[test]
+fn a_server_that_is_silent_at_each_create_does_not_close_the_connection() {
+    assert!(fails_after(0.3));
+    assert!(!fails_after(T.as_secs_f64() / 8.0));
+}
