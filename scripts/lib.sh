@@ -66,6 +66,30 @@ need_commands() {
     done
 }
 
+# --- what can't run everywhere ---------------------------------------------------------------------------
+
+# skip WHAT: says so, also in the last line of scripts/test
+skip() {
+    say "skipped: $1"
+    [[ -z ${SKIPPED_TESTS:-} ]] || echo "$1" >>"$SKIPPED_TESTS"
+}
+
+# The words before a command that may make machines of its own, and files in TMPDIR, which go with it. When the process
+# of these words ends, however it ends, the kernel ends all that the command has started. They end at once with 1 if that
+# isn't allowed.
+#
+# The first process of the namespaces reaps what others leave, which is what a shell does.
+# shellcheck disable=SC2016 # the inner shell's
+on_own_network=(unshare --net --mount --pid --kill-child --mount-proc bash -ec '
+    mount -t tmpfs tmpfs /run
+    ip link add probe type bridge
+    nft "add table bridge probe ; add chain bridge probe c { type filter hook forward priority 0 ; }"
+    nft delete table bridge probe
+    ip link del probe
+    TMPDIR=/run "$@"
+    exit' bash)
+[[ $EUID -eq 0 ]] || on_own_network=(unshare --user --map-root-user "${on_own_network[@]:1}")
+
 # --- ZooKeeper ----------------------------------------------------------------------------------------
 
 debian_zookeeper=/usr/share/java/zookeeper.jar

@@ -28,6 +28,8 @@ pub(crate) struct Checker {
     evicted: HashSet<String>,
     /// The last recorded success, and the period for which it counts.
     recorded: Option<(String, Duration)>,
+    /// When all faults were healed.
+    healed: Option<Duration>,
     pub(crate) numbers: Numbers,
 }
 
@@ -41,6 +43,8 @@ pub(crate) struct Numbers {
     pub(crate) lost_nodes: usize,
     /// The longest time between two sections of writers during which the second was waiting.
     pub(crate) longest_pause: Range<Duration>,
+    /// The same of the time after all faults were healed.
+    pub(crate) longest_pause_since_healing: Duration,
 }
 
 /// The part of a contender's section that its exit is checked against.
@@ -50,9 +54,10 @@ pub(crate) struct Seen {
     pub(crate) ended: bool,
 }
 
-/// A section's last sign of life, and its nodes.
+/// A section's first and last sign of life, and its nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct LastSeen {
+    pub(crate) began: Duration,
     pub(crate) at: Duration,
     pub(crate) nodes: Vec<String>,
 }
@@ -77,6 +82,11 @@ impl Checker {
     /// From now on this contender's section may overlap the next one.
     pub(crate) fn evict(&mut self, name: &str) {
         self.evicted.insert(name.to_owned());
+    }
+
+    /// All faults are healed.
+    pub(crate) fn healed(&mut self, time: Duration) {
+        self.healed = Some(time);
     }
 
     /// Its success is recorded: no other contender may begin under the same lock within the period.
@@ -106,6 +116,7 @@ impl Checker {
     pub(crate) fn last_seen(&self) -> HashMap<String, LastSeen> {
         let not_evicted = self.sections.iter().filter(|(name, _)| !self.evicted.contains(*name));
         let last_seen = |section: &Section| LastSeen {
+            began: section.began_at,
             at: section.last_at,
             nodes: section.places.iter().map(|place| place.node.clone()).collect(),
         };
@@ -185,6 +196,11 @@ impl Checker {
             let pause = waited.end.saturating_sub(waiting_from);
             if place.mode == Mode::Exclusive && pause > longest.end.saturating_sub(longest.start) {
                 *longest = waiting_from..waited.end;
+            }
+            if let Some(healed) = self.healed.filter(|_| place.mode == Mode::Exclusive) {
+                let pause = waited.end.saturating_sub(waiting_from.max(healed));
+                let longest = &mut self.numbers.longest_pause_since_healing;
+                *longest = pause.max(*longest);
             }
         }
         earlier.push(name.to_owned());

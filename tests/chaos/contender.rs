@@ -5,6 +5,7 @@ use crate::job::Descendants;
 use crate::processes;
 use crate::support::clock;
 use crate::support::{Fault, MARKER, Target};
+use crate::wires::Host;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -21,8 +22,7 @@ pub(crate) struct Place {
     pub(crate) dir: PathBuf,
     pub(crate) marker: String,
     pub(crate) history: PathBuf,
-    /// The connect string of each host.
-    pub(crate) hosts: Vec<String>,
+    pub(crate) hosts: Vec<Host>,
 }
 
 pub(crate) struct Contender {
@@ -54,8 +54,11 @@ impl Life {
 impl Contender {
     pub(crate) fn spawn(invocation: Invocation, place: &Place) -> Self {
         let stderr = place.dir.join(format!("{}.stderr", invocation.job.name));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_zklock"));
-        command.args(["-v", "-z", &place.hosts[invocation.host], "--connect-timeout", "60"]);
+        let host = &place.hosts[invocation.host];
+        let zklock = env!("CARGO_BIN_EXE_zklock").to_owned();
+        let words: Vec<_> = host.words.iter().chain([&zklock]).collect();
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).args(["-v", "-z", &host.connect_string, "--connect-timeout", "60"]);
         let session = invocation.session.as_secs_f64().to_string();
         command.args(["--session-timeout", &session, "--label", &invocation.job.name]);
         command.args(invocation.kind.options());

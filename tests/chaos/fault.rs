@@ -1,6 +1,7 @@
 //! The series of faults that a seed gives.
 
-use crate::options::Aim;
+use crate::lan::Place;
+use crate::options::{Aim, Options};
 use crate::support::{Fault, Rng, Target};
 use std::time::Duration;
 
@@ -8,16 +9,6 @@ use std::time::Duration;
 use Fault::*;
 
 impl Fault {
-    /// It changes servers or the links between them. Only one such fault is active at a time.
-    pub(crate) fn affects_ensemble(self) -> bool {
-        self.target() == Target::Servers
-    }
-
-    /// It changes the links between hosts and servers. Only one such fault per host is active at a time.
-    pub(crate) fn affects_hosts(self) -> bool {
-        self.targets_holder() || self.needs_dedicated_contender() || self.target() == Target::Links
-    }
-
     /// The holder's host is confined to the affected server; otherwise its client would move to another.
     pub(crate) fn targets_holder(self) -> bool {
         matches!(self, DeposeLeader | PulseFollower)
@@ -50,6 +41,34 @@ pub(crate) struct Draw {
     pub(crate) choice: usize,
 }
 
+impl Draw {
+    /// It changes servers or the links between them. Only one such fault is active at a time.
+    pub(crate) fn affects_ensemble(&self) -> bool {
+        match self.fault.target() {
+            Target::Packets | Target::Machine => Place::of(self).is_ensemble(),
+            target => target == Target::Servers,
+        }
+    }
+
+    /// It changes the links between hosts and servers. Only one such fault per host is active at a time.
+    pub(crate) fn affects_hosts(&self) -> bool {
+        let fault = self.fault;
+        match fault.target() {
+            Target::Packets | Target::Machine => !Place::of(self).is_ensemble(),
+            target => fault.targets_holder() || fault.needs_dedicated_contender() || target == Target::Links,
+        }
+    }
+}
+
+/// What a fault changes, and so whom it can disturb.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reach {
+    /// Servers, or the links between them: every contender.
+    pub(crate) ensemble: bool,
+    /// The hosts whose links are changed.
+    pub(crate) hosts: Vec<usize>,
+}
+
 /// The endless series of faults of a seed.
 pub(crate) struct Plan {
     rng: Rng,
@@ -58,10 +77,12 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// `only`: the faults to draw; without any, those of `aim`, or else all.
-    pub(crate) fn new(rng: Rng, only: &[Fault], aim: Option<Aim>) -> Self {
-        let mix = match aim {
+    /// The faults that the options name; without any, those of the aim, or else all.
+    pub(crate) fn new(rng: Rng, options: &Options) -> Self {
+        let only = &options.faults;
+        let mix = match options.aim {
             _ if !only.is_empty() => only.iter().map(|&fault| (1, fault)).collect(),
+            None if options.hosts => Fault::weighted(|row| row.hosts),
             None => Fault::weighted(|row| row.chaos),
             Some(Aim::Off) => AIMED_AT_OFF.to_vec(),
             Some(Aim::Newest) => AIMED_AT_NEWEST.to_vec(),

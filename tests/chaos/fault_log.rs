@@ -1,5 +1,6 @@
 //! The log of injected faults, for the report and for the check of exits.
 
+use crate::fault::Reach;
 use crate::support::Fault;
 use crate::support::clock;
 use std::collections::BTreeMap;
@@ -20,28 +21,34 @@ struct Entry {
     from: Duration,
     to: Duration,
     fault: Fault,
-    /// The hosts whose links were changed.
-    hosts: Vec<usize>,
+    reach: Reach,
     target: String,
 }
 
 impl Entry {
     fn affects(&self, host: usize) -> bool {
-        self.fault.affects_ensemble() || self.fault == Fault::Standstill || self.hosts.contains(&host)
+        self.reach.ensemble || self.reach.hosts.contains(&host)
     }
 }
 
 impl FaultLog {
-    pub(crate) fn add(&self, fault: Fault, duration: Duration, hosts: &[usize], target: &str) {
+    pub(crate) fn add(&self, fault: Fault, duration: Duration, reach: Reach, target: &str) {
         let from = clock::now();
-        let (to, hosts, target) = (from + duration, hosts.to_vec(), target.to_owned());
-        self.entries().push(Entry { from, to, fault, hosts, target });
+        let (to, target) = (from + duration, target.to_owned());
+        self.entries().push(Entry { from, to, fault, reach, target });
     }
 
     /// The faults of servers and network that may have affected a contender on this host in this time, the newest last.
     pub(crate) fn affecting(&self, host: usize, from: Duration, to: Duration) -> Vec<Fault> {
         let entries = self.entries();
         let met = entries.iter().filter(|entry| entry.from <= to && from <= entry.to + AFTERMATH);
+        met.filter(|entry| entry.affects(host)).map(|entry| entry.fault).collect()
+    }
+
+    /// The faults of servers and network that were active for a contender on this host in this time.
+    pub(crate) fn active(&self, host: usize, span: &Range<Duration>) -> Vec<Fault> {
+        let entries = self.entries();
+        let met = entries.iter().filter(|entry| entry.from < span.end && span.start <= entry.to);
         met.filter(|entry| entry.affects(host)).map(|entry| entry.fault).collect()
     }
 

@@ -10,14 +10,15 @@ use std::time::{Duration, Instant};
 
 /// The time for all queued contenders to finish.
 const DRAIN: Duration = Duration::from_mins(2);
-/// The time for a new contender to run after healing: the node of a killed host may remain for its session's ten
-/// seconds and a tick.
+/// The time for the next contender to run after healing: servers elect a leader, and the node of a killed host may remain
+/// for its session's ten seconds and a tick and a half.
 const FRESH: Duration = Duration::from_secs(20);
 const CLEAN_UP: Duration = Duration::from_secs(15);
 
 /// Every contender ends, a new contender gets the lock, and no node or process is left.
 pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Option<String> {
     harness.stop.store(true, Ordering::SeqCst);
+    harness.history.healed();
     let running =
         || harness.running().iter().map(|contender| contender.name().to_owned()).collect::<Vec<_>>();
     wait_until_done(DRAIN, || running().is_empty() || harness.violation().is_some());
@@ -31,6 +32,10 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
             running(),
             messages.join("\n")
         ));
+    }
+    let pause = harness.history.numbers().longest_pause_since_healing;
+    if pause > FRESH {
+        return Some(format!("a queue stood still for {pause:?} after all faults were healed"));
     }
     let job = Job {
         name: "new_contender".to_owned(),

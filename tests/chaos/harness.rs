@@ -6,6 +6,7 @@ use crate::fault_log::FaultLog;
 use crate::history::History;
 use crate::invocation::{Invocation, Kind, PERIOD};
 use crate::options::Aim;
+use crate::phases::{Life, Phases};
 use crate::slack::{Losses, Slack};
 use crate::support::clock;
 use crate::support::{Fault, MARKER, Rng};
@@ -51,6 +52,7 @@ struct State {
     /// How often each exit status occurred.
     exits: BTreeMap<String, usize>,
     losses: Losses,
+    phases: Phases,
     violations: Vec<String>,
 }
 
@@ -127,7 +129,15 @@ impl Harness {
         if violation.is_none() {
             contender.delete_stderr();
         }
+        let last_seen = self.history.last_seen().remove(contender.name());
+        let life = Life {
+            host: contender.invocation.host,
+            started: contender.started,
+            command: last_seen.map(|last| (last.began, last.at)),
+            exited: clock::now(),
+        };
         let mut state = self.state();
+        state.phases.add(&life, &self.faults);
         if exit_check.seen.begun
             && let Some(cause) = self.cause_of_loss(&exit_check, &contender)
         {
@@ -146,8 +156,9 @@ impl Harness {
         let lately = self.faults.affecting(host, now.saturating_sub(session), now);
         // A contender that is started on a line of constant delay survives that.
         let is_storm = |met: &[Fault]| met.iter().any(|fault| *fault != Fault::SlowConnection);
-        let is_slow =
-            |fault: &Fault| matches!(fault, Fault::Delay | Fault::SlowConnection | Fault::Standstill);
+        let is_slow = |fault: &Fault| {
+            matches!(fault, Fault::Delay | Fault::SlowConnection | Fault::LoseThird | Fault::Standstill)
+        };
         ExitCheck {
             kind,
             wait_limit,
@@ -194,6 +205,11 @@ impl Harness {
     /// See [`Losses::table`].
     pub(crate) fn losses(&self, slack: &HashMap<String, Slack>) -> String {
         self.state().losses.table(slack)
+    }
+
+    /// See [`Phases::table`].
+    pub(crate) fn phases(&self) -> String {
+        self.state().phases.table()
     }
 
     /// Records a violation that no single section or exit shows.

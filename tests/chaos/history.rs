@@ -62,6 +62,11 @@ impl History {
         self.read().checker.zklock_ended(name, clock::now());
     }
 
+    /// See [`Checker::healed`].
+    pub(crate) fn healed(&self) {
+        self.read().checker.healed(clock::now());
+    }
+
     /// See [`Checker::recorded`].
     pub(crate) fn recorded(&self, name: &str, period: Duration) -> Result<(), String> {
         self.read().checker.recorded(name, period)

@@ -1,12 +1,12 @@
 //! The active faults: begun without conflicts, and healed in time.
 
 use crate::contender::Contender;
-use crate::fault::Draw;
+use crate::fault::{Draw, Reach};
 use crate::harness::Harness;
 use crate::harness::{DEDICATED_HOST, HOSTS};
 use crate::invocation::LOCK;
-use crate::support::network::Network;
-use crate::support::{Fault, Observer, Proxy, Target};
+use crate::support::{Fault, Observer, Server, Target};
+use crate::wires::Wires;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,41 +14,37 @@ use std::time::{Duration, Instant};
 const LONG_JOB: Duration = Duration::from_millis(1500);
 
 pub(crate) struct Injector<'a> {
-    pub(crate) network: &'a Network,
+    pub(crate) wires: &'a dyn Wires,
     pub(crate) harness: &'a Harness,
     pub(crate) observer: &'a Observer,
-    active: Vec<Active>,
+    active: Vec<Active<'a>>,
 }
 
-struct Active {
-    fault: Fault,
+struct Active<'a> {
     duration: Duration,
     until: Instant,
-    /// The hosts whose links are changed.
-    hosts: Vec<usize>,
-    undo: Undo,
+    reach: Reach,
+    undo: Undo<'a>,
 }
 
-pub(crate) enum Undo {
+pub(crate) enum Undo<'a> {
     Thaw(Vec<usize>),
     Relaunch(usize),
-    PassHosts(Vec<usize>),
-    CancelLoss(Vec<usize>),
-    PassPeers,
-    PassPeersAndHost(usize),
+    /// Lets everything pass again that the wires kept back.
+    Pass(Box<dyn Fn() + 'a>),
     Resume(Arc<Contender>),
     ResumeAndStopMonitor(Arc<Contender>),
 }
 
 /// An injected fault: its target, and what ends it, unless it is over already.
-pub(crate) struct Injected {
+pub(crate) struct Injected<'a> {
     pub(crate) target: String,
-    pub(crate) undo: Option<Undo>,
+    pub(crate) undo: Option<Undo<'a>>,
 }
 
 impl<'a> Injector<'a> {
-    pub(crate) fn new(network: &'a Network, harness: &'a Harness, observer: &'a Observer) -> Self {
-        Self { network, harness, observer, active: Vec::new() }
+    pub(crate) fn new(wires: &'a dyn Wires, harness: &'a Harness, observer: &'a Observer) -> Self {
+        Self { wires, harness, observer, active: Vec::new() }
     }
 
     /// Injects the fault; without a target nothing happens. `false` if it has to wait: for a holder to aim at, or
@@ -60,20 +56,19 @@ impl<'a> Injector<'a> {
         {
             return false;
         }
-        let hosts = self.hosts_of(draw);
-        let clashes = |active: &Active| {
-            (fault.affects_ensemble() && active.fault.affects_ensemble())
-                || (fault.affects_hosts() && active.hosts.iter().any(|host| hosts.contains(host)))
-                // Observers need servers that answer.
-                || (fault.target() == Target::Node && active.fault.affects_ensemble())
+        let reach = Reach { ensemble: draw.affects_ensemble(), hosts: self.hosts_of(draw) };
+        let clashes = |active: &Active<'_>| {
+            // Observers need servers that answer.
+            (active.reach.ensemble && (reach.ensemble || fault.target() == Target::Node))
+                || active.reach.hosts.iter().any(|host| reach.hosts.contains(host))
         };
         if self.active.iter().any(clashes) {
             return false;
         }
-        if let Some(Injected { target, undo }) = self.inject(draw, &hosts) {
-            self.harness.faults.add(fault, draw.duration, &hosts, &target);
+        if let Some(Injected { target, undo }) = self.inject(draw, &reach.hosts) {
+            self.harness.faults.add(fault, draw.duration, reach.clone(), &target);
             let (duration, until) = (draw.duration, Instant::now() + draw.duration);
-            self.active.extend(undo.map(|undo| Active { fault, duration, until, hosts, undo }));
+            self.active.extend(undo.map(|undo| Active { duration, until, reach, undo }));
         }
         true
     }
@@ -83,9 +78,9 @@ impl<'a> Injector<'a> {
         let now = Instant::now();
         let (due, active): (Vec<_>, _) = self.active.drain(..).partition(|active| active.until <= now);
         self.active = active;
-        for Active { fault, duration, hosts, undo, .. } in due {
+        for Active { duration, reach, undo, .. } in due {
             if let Some(undo) = self.heal(undo) {
-                self.active.push(Active { fault, duration, until: Instant::now() + duration, hosts, undo });
+                self.active.push(Active { duration, until: Instant::now() + duration, reach, undo });
             }
         }
     }
@@ -100,18 +95,12 @@ impl<'a> Injector<'a> {
     }
 
     /// Heals a fault, and returns what ends the fault that follows from it.
-    fn heal(&self, undo: Undo) -> Option<Undo> {
-        let network = self.network;
+    fn heal(&self, undo: Undo<'a>) -> Option<Undo<'a>> {
+        let servers = self.wires.servers();
         match undo {
-            Undo::Thaw(servers) => servers.iter().for_each(|&server| network.servers[server].thaw()),
-            Undo::Relaunch(server) => network.servers[server].relaunch(),
-            Undo::PassHosts(hosts) => network.links(&hosts).for_each(Proxy::pass),
-            Undo::CancelLoss(hosts) => network.links(&hosts).for_each(Proxy::never_mind),
-            Undo::PassPeers => network.pass_peers(),
-            Undo::PassPeersAndHost(host) => {
-                network.pass_peers();
-                network.links(&[host]).for_each(Proxy::pass);
-            }
+            Undo::Thaw(frozen) => frozen.iter().for_each(|&server| servers[server].thaw()),
+            Undo::Relaunch(server) => servers[server].relaunch(),
+            Undo::Pass(pass) => pass(),
             Undo::Resume(contender) => contender.resume(),
             Undo::ResumeAndStopMonitor(contender) => {
                 contender.resume();
@@ -127,12 +116,18 @@ impl<'a> Injector<'a> {
         self.harness.running().into_iter().find(|contender| contender.name() == name)
     }
 
+    /// The leader, if there is one at the moment.
+    pub(crate) fn leader(&self) -> Option<usize> {
+        let is_leader = |server: &Server| server.mode().as_deref() == Some("leader");
+        self.wires.servers().iter().position(is_leader)
+    }
+
     /// The hosts whose links the fault changes: the holder's if it targets the holder; else one host, several or all.
     fn hosts_of(&self, draw: &Draw) -> Vec<usize> {
         let one = draw.choice % HOSTS;
         let holder_host = || vec![self.holder().map_or(one, |holder| holder.invocation.host)];
         match (draw.fault, draw.choice / HOSTS % 10) {
-            (fault, _) if !fault.affects_hosts() => vec![],
+            _ if !draw.affects_hosts() => vec![],
             (fault, _) if fault.needs_dedicated_contender() => vec![DEDICATED_HOST],
             (fault, _) if fault.targets_holder() => holder_host(),
             // Hosts other than the holder's send most of the requests that are lost here.

@@ -8,12 +8,14 @@
 //! | [`invocation`], [`contender`], [`harness`], [`exit_check`] | calls of zklock: drawn, made, ended, checked |
 //! | [`support::fault`] | every fault by name, also those of the simulation |
 //! | [`fault`], [`injector`], [`injection`], [`target`] | faults: drawn, scheduled, injected, aimed |
+//! | [`wires`], [`proxies`], [`lan`] | what carries packets and fails: proxies, or machines of their own (`--hosts`) |
 //! | [`dedicated`] | faults that start a contender of their own |
 //! | [`contender_fault`], [`processes`], [`support::process_fault`] | faults of a single contender and its processes |
-//! | [`fault_log`] | the faults that have been injected |
+//! | [`fault_log`], [`phases`] | the faults that have been injected, and what contenders were doing meanwhile |
 //! | [`escape`] | another course: one fault hits a zklock whose command is a family of processes that leave it |
 //! | [`slack`], [`transaction_log`] | the time to spare of lost locks, by the servers' own logs |
 //! | [`support::network`] | the servers, and the links between them and their clients |
+//! | [`support::lan`], [`support::machine`] | the same on machines of their own |
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -38,8 +40,11 @@ mod injection;
 mod injector;
 mod invocation;
 mod job;
+mod lan;
 mod options;
+mod phases;
 mod processes;
+mod proxies;
 mod rng;
 mod run;
 mod section;
@@ -48,6 +53,7 @@ mod slack;
 mod support;
 mod target;
 mod transaction_log;
+mod wires;
 
 use harness::INTERRUPTED;
 use options::Options;
@@ -125,12 +131,13 @@ fn print_summary(outcome: &Outcome) {
     let numbers = &outcome.numbers;
     let pause = numbers.longest_pause.end.saturating_sub(numbers.longest_pause.start);
     println!(
-        "{} sections ({} completed), {} hand-offs, {} faults, longest pause {:.1} s",
+        "{} sections ({} completed), {} hand-offs, {} faults, longest pause {:.1} s, after healing {:.1} s",
         numbers.sections,
         numbers.ended,
         numbers.handoffs,
         outcome.faults,
-        pause.as_secs_f64()
+        pause.as_secs_f64(),
+        numbers.longest_pause_since_healing.as_secs_f64()
     );
     if let Some(what) = &outcome.broken_servers {
         println!("the servers broke their promises: {what}");
@@ -141,6 +148,7 @@ fn print_summary(outcome: &Outcome) {
     println!("faults during that pause: {}", outcome.pause_faults);
     println!("faults: {}", outcome.fault_summary);
     println!("exits of contenders: {}", outcome.exits);
+    println!("contenders under faults of network and servers, by phase:\n{}", outcome.phases);
     println!("lost locks, and the time from a command's last sign of life to its node's deletion:");
     println!("{}", outcome.losses);
 }

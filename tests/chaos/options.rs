@@ -10,14 +10,18 @@ use zklock_core::planted::Mistake;
 
 #[derive(Clone, Debug, Parser)]
 #[command(name = "chaos", disable_help_flag = true)]
+#[allow(clippy::struct_excessive_bools, reason = "the switches of a command line")]
 pub(crate) struct Options {
     // The standard library's only source of randomness.
     #[arg(long, default_value_t = RandomState::new().hash_one(0) % 1_000_000)]
     pub(crate) seed: u64,
     #[arg(long = "minutes", default_value = "1", value_parser = minutes)]
     pub(crate) duration: Duration,
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hosts")]
     pub(crate) aim: Option<Aim>,
+    /// Each server and each host is a machine of its own.
+    #[arg(long)]
+    pub(crate) hosts: bool,
     /// Only these faults.
     #[arg(long = "fault", conflicts_with = "aim")]
     pub(crate) faults: Vec<Fault>,
@@ -31,7 +35,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) expect_violation: bool,
     /// Make trials of an escape instead of a run.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hosts")]
     pub(crate) escape: bool,
     #[command(flatten)]
     pub(crate) trials: Trials,
@@ -89,7 +93,8 @@ impl Options {
         }
         let minutes = self.duration.as_secs_f64() / 60.0;
         let aim = self.aim.map(|aim| format!(" --aim {aim:?}").to_lowercase()).unwrap_or_default();
-        format!(" --minutes {minutes} --seed {seed}{aim}{faults}")
+        let hosts = if self.hosts { " --hosts" } else { "" };
+        format!("{hosts} --minutes {minutes} --seed {seed}{aim}{faults}")
     }
 }
 
@@ -98,7 +103,11 @@ pub(crate) fn parse() -> Options {
     let mut options = Options::parse();
     let weight = |fault: Fault| {
         let row = fault.row();
-        if options.escape { usize::from(row.escapes) } else { row.chaos }
+        match (options.escape, options.hosts) {
+            (true, _) => usize::from(row.escapes),
+            (_, true) => row.hosts,
+            _ => row.chaos,
+        }
     };
     if let Some(fault) = options.faults.iter().find(|&&fault| weight(fault) == 0) {
         let why = format!("{fault} isn't injected here; see --fault list\n");
@@ -123,13 +132,14 @@ fn mistake(name: &str) -> Result<String, String> {
 
 /// Prints the names of all faults, and which program injects them.
 pub(crate) fn list_faults() {
-    println!("{:<26}{:<26}what happens", "fault", "injected by");
+    println!("{:<26}{:<33}what happens", "fault", "injected by");
     for &fault in Fault::value_variants() {
         let row = fault.row();
-        let by = [("chaos", row.chaos > 0), ("escape", row.escapes), ("simulate", row.simulated > 0)];
-        let by: Vec<_> = by.into_iter().filter_map(|(name, injects)| injects.then_some(name)).collect();
+        let by = [("chaos", row.chaos > 0), ("hosts", row.hosts > 0)];
+        let by = by.into_iter().chain([("escape", row.escapes), ("simulate", row.simulated > 0)]);
+        let by: Vec<_> = by.filter_map(|(name, injects)| injects.then_some(name)).collect();
         let help = fault.to_possible_value().and_then(|value| value.get_help().map(ToString::to_string));
-        println!("{fault:<26}{:<26}{}", by.join(", "), help.unwrap_or_default());
+        println!("{fault:<26}{:<33}{}", by.join(", "), help.unwrap_or_default());
     }
 }
 

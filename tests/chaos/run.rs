@@ -2,19 +2,20 @@
 
 use crate::checker::Numbers;
 use crate::contender::Place;
-use crate::fault::Plan;
+use crate::fault::{Plan, Reach};
 use crate::final_check::check_after_healing;
-use crate::harness::Harness;
-use crate::harness::{DEDICATED_HOST, HOSTS};
+use crate::harness::{HOSTS, Harness};
 use crate::history::History;
 use crate::injector::Injector;
 use crate::invocation::LOCKS;
+use crate::lan;
 use crate::options::{Aim, Options};
 use crate::slack::{Slack, outlived, slack};
 use crate::support::clock;
 use crate::support::network::{Network, ServerSettings};
 use crate::support::{Fault, Observer, Rng, Server, kill_all, new_marker};
 use crate::transaction_log::{Transaction, lost_transactions, removals, transactions};
+use crate::wires::Wires;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -48,6 +49,8 @@ pub(crate) struct Outcome {
     pub(crate) fault_summary: String,
     pub(crate) last_faults: String,
     pub(crate) exits: String,
+    /// See [`Phases::table`](crate::phases::Phases::table).
+    pub(crate) phases: String,
     /// The table of lost locks and their slack.
     pub(crate) losses: String,
     pub(crate) took: Duration,
@@ -66,10 +69,14 @@ pub(crate) fn server_settings(rng: &mut Rng, aim: Option<Aim>) -> ServerSettings
 }
 
 pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, dir: &Path) -> Outcome {
-    // On a busy machine another process can take a port between the choice of the port and the start of the server.
-    let attempt = || catch_unwind(|| Network::start(settings, HOSTS + 1)).ok();
-    let network = attempt().or_else(attempt).unwrap_or_else(|| Network::start(settings, HOSTS + 1));
-    let observer = Observer::new(&network.direct());
+    let wires: &dyn Wires = if options.hosts {
+        &lan::start(settings, HOSTS + 1)
+    } else {
+        // On a busy machine another process can take a port between the choice of the port and the start of the server.
+        let attempt = || catch_unwind(|| Network::start(settings, HOSTS + 1)).ok();
+        &attempt().or_else(attempt).unwrap_or_else(|| Network::start(settings, HOSTS + 1))
+    };
+    let observer = Observer::new(&wires.direct());
     for lock in LOCKS {
         observer.mkdirs(lock);
     }
@@ -78,12 +85,12 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
         dir: dir.to_owned(),
         marker: new_marker(),
         history: history.path().to_owned(),
-        hosts: (0..=DEDICATED_HOST).map(|host| network.connect_string(host)).collect(),
+        hosts: wires.hosts(),
     };
     let harness = Harness::new(place, history, Duration::from_millis(u64::from(settings.tick_ms) * 2));
     let began = Instant::now();
     let (violation, took) = thread::scope(|scope| {
-        let mut plan = Plan::new(rng.fork(), &options.faults, options.aim);
+        let mut plan = Plan::new(rng.fork(), options);
         for host in 0..HOSTS {
             let (mut rng, harness) = (rng.fork(), &harness);
             scope.spawn(move || harness.run_slot(host, &mut rng, options.aim));
@@ -91,12 +98,12 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
         scope.spawn(|| log_standstills(&harness));
         scope.spawn(|| harness.run_dedicated_slot());
         let course = AssertUnwindSafe(|| {
-            let mut injector = Injector::new(&network, &harness, &observer);
+            let mut injector = Injector::new(wires, &harness, &observer);
             inject_faults(&mut injector, &mut plan, began + options.duration);
             injector.heal_all();
             let took = began.elapsed();
             let violation = harness.violation().or_else(|| check_after_healing(&harness, &observer));
-            (violation.or_else(|| outlived(&slacks(&network, &harness))), took)
+            (violation.or_else(|| outlived(&slacks(wires, &harness))), took)
         });
         // A failed server or observer ends the run, and no process may be left.
         let failed = |_| (Some(FAILED.to_owned()), began.elapsed());
@@ -105,8 +112,8 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
         kill_all(&harness.place.marker);
         outcome
     });
-    let broken_servers = lost_transactions(&logged(&network))
-        .or_else(|| violation.as_ref().and_then(|_| serves_nobody(&network, &observer)));
+    let broken_servers = lost_transactions(&logged(wires))
+        .or_else(|| violation.as_ref().and_then(|_| serves_nobody(wires, &observer)));
     Outcome {
         violation,
         broken_servers,
@@ -117,27 +124,28 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
         fault_summary: harness.faults.summary(),
         last_faults: harness.faults.last(12),
         exits: harness.exits(),
-        losses: harness.losses(&slacks(&network, &harness)),
+        phases: harness.phases(),
+        losses: harness.losses(&slacks(wires, &harness)),
         took,
     }
 }
 
 /// The slack of each section.
-fn slacks(network: &Network, harness: &Harness) -> HashMap<String, Slack> {
+fn slacks(wires: &dyn Wires, harness: &Harness) -> HashMap<String, Slack> {
     // The sections first: the logs must be at least as new.
     let sections = harness.history.last_seen();
-    slack(&sections, &removals(&logged(network)))
+    slack(&sections, &removals(&logged(wires)))
 }
 
 /// What the servers do if they give an independent client no answer after all faults were healed.
-fn serves_nobody(network: &Network, observer: &Observer) -> Option<String> {
+fn serves_nobody(wires: &dyn Wires, observer: &Observer) -> Option<String> {
     catch_unwind(AssertUnwindSafe(|| observer.exists(LOCKS[0]))).err()?;
-    let states: Vec<_> = network.servers.iter().map(|server| (server.mode(), server.log_tail())).collect();
+    let states: Vec<_> = wires.servers().iter().map(|server| (server.mode(), server.log_tail())).collect();
     Some(format!("they serve nobody although all faults are healed: {states:#?}"))
 }
 
-fn logged(network: &Network) -> Vec<Transaction> {
-    transactions(network.servers.iter().map(Server::data))
+fn logged(wires: &dyn Wires) -> Vec<Transaction> {
+    transactions(wires.servers().iter().map(Server::data))
 }
 
 /// Logs a fault when the machine is too busy for naps of the right length.
@@ -148,7 +156,9 @@ fn log_standstills(harness: &Harness) {
         thread::sleep(NAP);
         let late = began.elapsed().saturating_sub(NAP);
         if late > STANDSTILL {
-            harness.faults.add(Fault::Standstill, Duration::ZERO, &[], &format!("the machine, for {late:?}"));
+            let everyone = Reach { ensemble: true, hosts: vec![] };
+            let target = format!("the machine, for {late:?}");
+            harness.faults.add(Fault::Standstill, Duration::ZERO, everyone, &target);
         }
     }
 }
@@ -166,7 +176,7 @@ fn inject_faults(injector: &mut Injector<'_>, plan: &mut Plan, until: Instant) {
     let mut read_logs_at = Instant::now() + READ_LOGS;
     while Instant::now() < until && injector.harness.violation().is_none() {
         if Instant::now() > read_logs_at {
-            injector.harness.report(outlived(&slacks(injector.network, injector.harness)));
+            injector.harness.report(outlived(&slacks(injector.wires, injector.harness)));
             read_logs_at = Instant::now() + READ_LOGS;
         }
         let draw = plan.next_fault();

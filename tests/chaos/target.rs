@@ -42,7 +42,7 @@ impl Injector<'_> {
         Some((lock, node, owner))
     }
 
-    pub(crate) fn inject_into_node(&self, draw: &Draw) -> Option<Injected> {
+    pub(crate) fn inject_into_node(&self, draw: &Draw) -> Option<Injected<'static>> {
         let (lock, node, owner) = self.node(draw)?;
         // Noted first: the contender may exit before the change returns.
         if !owner.apply(draw.fault) {
@@ -52,7 +52,7 @@ impl Injector<'_> {
         let path = format!("{lock}/{node}");
         match draw.fault {
             Fault::Revoke => {
-                let arguments = ["revoke", "-z", &self.network.direct(), lock, "--node", &node];
+                let arguments = ["revoke", "-z", &self.wires.direct(), lock, "--node", &node];
                 self.harness.run_admin_command(&arguments, move || owner.is_revoked(path));
             }
             Fault::DeleteNode => {

@@ -1,14 +1,13 @@
 //! `ZooKeeper`'s four letter words: `srvr`, `conf`, `wchp`, `cons` and so on.
 
 use std::io::{Read, Result, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Sends a four letter word to the server on `port`; fails if no answer comes within a second.
-pub(crate) fn ask(port: u16, word: &str) -> Result<String> {
+/// Sends a four letter word to this server; fails if no answer comes within a second.
+pub(crate) fn ask(server: SocketAddr, word: &str) -> Result<String> {
     let limit = Some(Duration::from_secs(1));
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
+    let mut stream = TcpStream::connect_timeout(&server, Duration::from_secs(1))?;
     stream.set_read_timeout(limit)?;
     stream.set_write_timeout(limit)?;
     stream.write_all(word.as_bytes())?;

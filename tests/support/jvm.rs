@@ -38,6 +38,15 @@ const OPTIONS: [&str; 8] = [
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
 ];
 
+/// How a server is started.
+pub(super) struct Launch {
+    /// The words before the command, which run it on another machine.
+    pub(super) words: Vec<String>,
+    pub(super) class_path: String,
+    /// Further options of the JVM.
+    pub(super) options: Vec<String>,
+}
+
 /// A `ZooKeeper` server process and the shell that ends it.
 pub(crate) struct Jvm {
     keeper: Child,
@@ -46,15 +55,16 @@ pub(crate) struct Jvm {
 
 impl Jvm {
     /// Starts a server with the configuration `zoo.cfg` in `dir`, without waiting until it is ready.
-    pub(crate) fn start(dir: &Path, class_path: &str, options: &[String]) -> Self {
+    pub(super) fn start(dir: &Path, launch: &Launch) -> Self {
         let mut command = Command::new("sh");
         command
             .args(["-c", KEEPER, "keeper"])
             .arg(dir)
+            .args(&launch.words)
             .arg(java())
             .args(OPTIONS)
-            .args(options)
-            .args(["-cp", class_path])
+            .args(&launch.options)
+            .args(["-cp", &launch.class_path])
             .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
             .arg(dir.join("zoo.cfg"))
             .stdin(Stdio::piped())

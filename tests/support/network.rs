@@ -30,6 +30,19 @@ pub(crate) struct ServerSettings {
     pub(crate) sync_limit: u32,
 }
 
+impl ServerSettings {
+    /// A server of the ensemble, without the addresses of the others.
+    pub(super) fn member(self, id: usize) -> ServerBuilder {
+        Server::builder()
+            .tick_ms(self.tick_ms)
+            // The data needn't survive a power failure, and a stalled disk must not disturb the test.
+            .java_option("-Dzookeeper.forceSync=no")
+            .config("initLimit=20")
+            .config(&format!("syncLimit={}", self.sync_limit))
+            .id(id + 1)
+    }
+}
+
 impl Network {
     /// Starts the servers, and the links to them from this many zones.
     pub(crate) fn start(settings: ServerSettings, zones: usize) -> Self {
@@ -47,13 +60,7 @@ impl Network {
         let peers: Vec<Vec<_>> =
             (0..SERVERS).map(|from| (0..SERVERS).map(|to| link(from, to)).collect()).collect();
         let launch = |id: usize| {
-            let mut member = configure(Server::builder())
-                .tick_ms(settings.tick_ms)
-                // The data needn't survive a power failure, and a stalled disk must not disturb the test.
-                .java_option("-Dzookeeper.forceSync=no")
-                .config("initLimit=20")
-                .config(&format!("syncLimit={}", settings.sync_limit))
-                .id(id + 1);
+            let mut member = configure(settings.member(id));
             for (to, (quorum, election)) in ports.iter().enumerate() {
                 let direct = format!("127.0.0.1:{quorum}");
                 let quorum = peers[id][to].as_ref().map_or(direct, Proxy::connect_string);
@@ -82,6 +89,10 @@ impl Network {
     /// The leader, if there is one at the moment.
     pub(crate) fn leader(&self) -> Option<usize> {
         self.servers.iter().position(|server| server.mode().as_deref() == Some("leader"))
+    }
+
+    pub(crate) fn zones(&self) -> usize {
+        self.clients.len()
     }
 
     pub(crate) fn zone(&self, zone: usize) -> &[Proxy] {

@@ -1,7 +1,7 @@
 //! A real `ZooKeeper` server.
 
 use super::four_letter;
-use super::jvm::Jvm;
+use super::jvm::{Jvm, Launch};
 use super::server_builder::ServerBuilder;
 use super::wait::{DEADLINE, try_for};
 use nix::unistd::Pid;
@@ -26,10 +26,9 @@ pub(crate) struct Server {
     jvm: Mutex<Option<Jvm>>,
     dir: TempDir,
     data: PathBuf,
-    port: u16,
+    address: SocketAddr,
     secure: Option<SocketAddr>,
-    class_path: String,
-    java_options: Vec<String>,
+    launch: Launch,
 }
 
 impl Server {
@@ -41,14 +40,13 @@ impl Server {
     /// Starts a server whose configuration is in `dir`, without waiting until it is ready.
     pub(super) fn launched(
         dir: TempDir,
-        port: u16,
+        address: SocketAddr,
         secure: Option<SocketAddr>,
-        class_path: String,
-        java_options: Vec<String>,
+        launch: Launch,
     ) -> Self {
-        let jvm = Jvm::start(dir.path(), &class_path, &java_options);
+        let jvm = Jvm::start(dir.path(), &launch);
         let data = dir.path().join(DATA);
-        Self { jvm: Mutex::new(Some(jvm)), dir, data, port, secure, class_path, java_options }
+        Self { jvm: Mutex::new(Some(jvm)), dir, data, address, secure, launch }
     }
 
     /// A server with other settings.
@@ -61,14 +59,14 @@ impl Server {
         self.data.as_path()
     }
 
-    /// The port on loopback.
+    /// The port for clients.
     pub(crate) fn port(&self) -> u16 {
-        self.port
+        self.address.port()
     }
 
     /// The value of `-z`.
     pub(crate) fn connect_string(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        self.address.to_string()
     }
 
     /// The value of `-z` when `--tls` is used. Panics if the server has no TLS port.
@@ -97,7 +95,7 @@ impl Server {
 
     /// The answer to a four letter word, or the error if none comes within a second.
     pub(crate) fn try_four_letter(&self, word: &str) -> std::io::Result<String> {
-        four_letter::ask(self.port, word)
+        four_letter::ask(self.address, word)
     }
 
     /// `standalone`, `leader` or `follower`; `None` while the server serves no clients.
@@ -132,7 +130,7 @@ impl Server {
     pub(crate) fn relaunch(&self) {
         let mut jvm = self.jvm();
         jvm.take();
-        *jvm = Some(Jvm::start(self.dir.path(), &self.class_path, &self.java_options));
+        *jvm = Some(Jvm::start(self.dir.path(), &self.launch));
     }
 
     /// Kills the server, deletes its data, starts it again, and waits until it answers.

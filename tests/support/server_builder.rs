@@ -1,7 +1,8 @@
 //! The settings of a server.
 
-use super::jvm::{class_path, class_path_of};
+use super::jvm::{Launch, class_path, class_path_of};
 use super::keys::Keys;
+use super::machine::Machine;
 use super::ports;
 use super::server::{DATA, Server};
 use std::fs;
@@ -19,6 +20,7 @@ pub(crate) struct ServerBuilder {
     /// The address of the TLS port, if there is one.
     secure: Option<IpAddr>,
     class_path: String,
+    machine: Machine,
 }
 
 impl ServerBuilder {
@@ -31,6 +33,7 @@ impl ServerBuilder {
             id: None,
             secure: None,
             class_path: class_path(),
+            machine: Machine::this(),
         }
     }
 
@@ -82,6 +85,12 @@ impl ServerBuilder {
         self
     }
 
+    /// Runs the server on another machine.
+    pub(crate) fn machine(mut self, machine: &Machine) -> Self {
+        self.machine = machine.clone();
+        self
+    }
+
     /// Starts the server and waits until it answers.
     pub(crate) fn start(self) -> Server {
         let attempts = if self.port.is_some() { 1 } else { 3 };
@@ -108,11 +117,12 @@ impl ServerBuilder {
             fs::write(data.join("myid"), id.to_string()).expect("myid");
         }
         let config = format!(
-            "tickTime={}\ndataDir={}\nclientPort={port}\nclientPortAddress=127.0.0.1\n\
+            "tickTime={}\ndataDir={}\nclientPort={port}\nclientPortAddress={}\n\
              4lw.commands.whitelist=*\nadmin.enableServer=false\n\
              maxClientCnxns=0\nmaxSessionTimeout=60000\n{}\n",
             self.tick_ms,
             data.display(),
+            self.machine.address,
             self.lines.join("\n"),
         );
         let secure = self.secure.map(|address| SocketAddr::new(address, ports::free()));
@@ -121,6 +131,9 @@ impl ServerBuilder {
             format!("secureClientPort={}\nsecureClientPortAddress={}\n{config}", at.port(), at.ip())
         });
         fs::write(dir.path().join("zoo.cfg"), lines.unwrap_or(config)).expect("zoo.cfg");
-        Server::launched(dir, port, secure, self.class_path, self.java_options)
+        let address = SocketAddr::from((self.machine.address, port));
+        let launch =
+            Launch { words: self.machine.words, class_path: self.class_path, options: self.java_options };
+        Server::launched(dir, address, secure, launch)
     }
 }

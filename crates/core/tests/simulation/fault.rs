@@ -2,7 +2,8 @@
 //!
 //! A new fault is a variant and its row here, and an arm where each of the programs injects it: the real one in
 //! `process_fault.rs` (processes, also for `--escape`), `tests/chaos/target.rs` (lock nodes) or
-//! `tests/chaos/injection.rs` (servers and links), the simulated one in `host/faults.rs` beside this file.
+//! `tests/chaos/injection.rs` (servers), and `tests/chaos/proxies.rs` or `tests/chaos/lan/` (links); the simulated one in
+//! `host/faults.rs` beside this file.
 
 use clap::ValueEnum;
 use std::fmt;
@@ -76,6 +77,26 @@ pub(crate) enum Fault {
     LoseRequest,
     /// The next request of a kind is carried out, and the connection is cut instead of the answer
     LoseAnswer,
+    /// Packets are lost, between two places on hosts of their own
+    LosePackets,
+    /// A third of the packets is lost
+    LoseThird,
+    /// Large packets are lost, as on a path that doesn't report its MTU
+    LoseLarge,
+    /// Each packet is answered by a reset
+    ResetPackets,
+    /// No new connection can be opened; open ones work
+    LoseSyn,
+    /// The packets of open connections are lost, as by a NAT that has forgotten them; new ones work
+    ForgetConnections,
+    /// The cable of a machine is out, and in again
+    Unplug,
+    /// A machine has no address, and has it again
+    RemoveAddress,
+    /// A machine has another address, and its own again
+    ChangeAddress,
+    /// A server's address is at another machine, and back
+    MoveAddress,
     /// The host is suspended
     SuspendHost,
     /// kill -9 of zklock's monitor
@@ -129,6 +150,10 @@ pub(crate) enum Target {
     Servers,
     /// The links between a host and the servers.
     Links,
+    /// The packets between two places, of hosts or of servers.
+    Packets,
+    /// A machine: a host or that of a server.
+    Machine,
     Host,
     /// The processes of one zklock.
     Processes,
@@ -139,8 +164,9 @@ pub(crate) enum Target {
 /// Who injects a fault. A weight of 0 means: not drawn there.
 pub(crate) struct Row {
     pub(crate) target: Target,
-    /// Its weight in `scripts/chaos`, and how long it lasts there, in milliseconds.
+    /// Its weight in `scripts/chaos`, with and without `--hosts`, and how long it lasts there, in milliseconds.
     pub(crate) chaos: usize,
+    pub(crate) hosts: usize,
     pub(crate) millis: Range<u64>,
     /// Whether `scripts/chaos --escape` tries it.
     pub(crate) escapes: bool,
@@ -157,13 +183,13 @@ impl Fault {
     #[allow(clippy::match_same_arms, reason = "a table: each fault has its row")]
     pub(crate) fn row(self) -> Row {
         match self {
-            FreezeLeader => of(Servers).chaos(5, 200..5000),
-            FreezeFollower => of(Servers).chaos(4, 200..5000),
+            FreezeLeader => of(Servers).chaos(5, 200..5000).hosts(4),
+            FreezeFollower => of(Servers).chaos(4, 200..5000).hosts(3),
             FreezeFollowers => of(Servers).chaos(3, 200..3000),
-            FreezeAll => of(Servers).chaos(3, 100..4000),
+            FreezeAll => of(Servers).chaos(3, 100..4000).hosts(2),
             FreezeServer => of(Servers).simulated(10),
-            KillLeader => of(Servers).chaos(4, 200..3000),
-            KillFollower => of(Servers).chaos(3, 200..3000),
+            KillLeader => of(Servers).chaos(4, 200..3000).hosts(3),
+            KillFollower => of(Servers).chaos(3, 200..3000).hosts(2),
             KillServer => of(Servers).simulated(10),
             IsolateLeader => of(Servers).chaos(4, 500..6000),
             DeposeLeader => of(Servers).chaos(4, 5000..8500),
@@ -185,22 +211,32 @@ impl Fault {
             SlowConnection => of(Links).chaos(4, 12_000..12_000),
             LoseRequest => of(Links).chaos(6, 1500..6000),
             LoseAnswer => of(Links).chaos(10, 1500..6000),
+            LosePackets => of(Packets).hosts(20).lasts(100..6000),
+            LoseThird => of(Packets).hosts(9).lasts(500..6000),
+            LoseLarge => of(Packets).hosts(9).lasts(500..6000),
+            ResetPackets => of(Packets).hosts(9).lasts(20..3000),
+            LoseSyn => of(Packets).hosts(7).lasts(500..6000),
+            ForgetConnections => of(Packets).hosts(9).lasts(2000..8000),
+            Unplug => of(Machine).hosts(9).lasts(100..6000),
+            RemoveAddress => of(Machine).hosts(7).lasts(100..6000),
+            ChangeAddress => of(Machine).hosts(7).lasts(100..6000),
+            MoveAddress => of(Servers).hosts(7).lasts(500..6000),
             SuspendHost => of(Host).simulated(18),
-            KillMonitor => of(Processes).chaos(9, 0..0).simulated(6).escapes(),
-            KillWorker => of(Processes).chaos(9, 0..0).simulated(6).escapes(),
+            KillMonitor => of(Processes).chaos(9, 0..0).hosts(2).simulated(6).escapes(),
+            KillWorker => of(Processes).chaos(9, 0..0).hosts(2).simulated(6).escapes(),
             FailWorker => of(Processes).chaos(6, 0..0).escapes(),
-            KillHost => of(Processes).chaos(5, 0..0),
+            KillHost => of(Processes).chaos(5, 0..0).hosts(3),
             KillBoth => of(Processes).chaos(6, 0..0).escapes(),
             KillFound => of(Processes).chaos(6, 0..0).escapes(),
             KillCommand => of(Processes).escapes(),
             KillFirstProcess => of(Processes).simulated(12),
             StopMonitor => of(Processes).chaos(6, 50..7000).simulated(6).escapes(),
-            StopWorker => of(Processes).chaos(14, 50..7000).simulated(12).escapes(),
+            StopWorker => of(Processes).chaos(14, 50..7000).hosts(5).simulated(12).escapes(),
             StopWorkerThenMonitor => of(Processes).chaos(8, 50..1500),
             Suspend => of(Processes).chaos(8, 50..4000).simulated(5),
             Continue | Interrupt | HangUp | UserSignal => of(Processes).simulated(5),
-            Terminate => of(Processes).chaos(8, 0..0).simulated(5),
-            Revoke => of(Node).chaos(6, 0..0).simulated(12),
+            Terminate => of(Processes).chaos(8, 0..0).hosts(3).simulated(5),
+            Revoke => of(Node).chaos(6, 0..0).hosts(8).simulated(12),
             DeleteNode => of(Node).chaos(5, 0..0).simulated(6).escapes(),
             Standstill => of(Host),
         }
@@ -218,12 +254,21 @@ impl Fault {
 }
 
 fn of(target: Target) -> Row {
-    Row { target, chaos: 0, millis: 0..0, escapes: false, simulated: 0 }
+    Row { target, chaos: 0, hosts: 0, millis: 0..0, escapes: false, simulated: 0 }
 }
 
 impl Row {
     fn chaos(self, weight: usize, millis: Range<u64>) -> Self {
         Self { chaos: weight, millis, ..self }
+    }
+
+    /// Its weight with `--hosts`.
+    fn hosts(self, weight: usize) -> Self {
+        Self { hosts: weight, ..self }
+    }
+
+    fn lasts(self, millis: Range<u64>) -> Self {
+        Self { millis, ..self }
     }
 
     fn escapes(self) -> Self {
