@@ -62,8 +62,8 @@ fn a_revoked_worker_finishes_its_task_within_the_grace_and_no_later() {
     for (grace, finishes) in [("60", true), ("1", false)] {
         let running = worker(&case, Some(&["--single-child", "--kill-after", grace]));
         case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-        running.wait_for_stdout(SHUTS_DOWN, DEADLINE);
         if finishes {
+            running.wait_for_stdout(SHUTS_DOWN, DEADLINE);
             go(&case);
         }
         let output = running.wait(DEADLINE);

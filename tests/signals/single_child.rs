@@ -8,7 +8,6 @@ use nix::libc;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
-use std::time::Duration;
 use zklock::process::sys;
 use zklock_core::signal::{RTMAX, RTMIN};
 
@@ -132,38 +131,42 @@ fn a_forced_stop_begins_with_the_first_process_and_kills_all() {
         case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
     };
     let silence: fn(&Case, &Proxy) = |_, proxy| proxy.blackhole();
-    for begin in [revoke, force, delete, silence] {
-        for (options, signal) in [(&[][..], libc::SIGTERM), (&["--signal", "RTMIN+3"], RTMIN + 3)] {
-            let proxy = Proxy::to(shared());
-            let case = Case::new("single-forced").through(&proxy.connect_string());
-            // The lease gives a second between the first signal and KILL.
-            let options = [OPTION, &["--session-timeout", "6", "--kill-after", "60"], options].concat();
-            let family = Family::start(&case, &options, None);
-            begin(&case, &proxy);
-            family.running.wait_for_stdout(&format!("got {}", libc::SIGCONT), DEADLINE);
-            let text = family.running.stdout().text();
-            assert!(text.contains(&format!("\ngot {signal}\n")), "{text}");
-            family.running.signal(Signal::SIGINT);
-            let output = family.assert_all_gone();
-            output.assert_code(123);
-            let others = ["member got", "outside got"];
-            assert!(!others.iter().any(|other| output.stdout.contains(other)), "{output}");
-            proxy.pass();
+    let term = (&[][..], libc::SIGTERM);
+    let other = (&["--signal", "RTMIN+3"][..], RTMIN + 3);
+    // The lease gives the sixth part of the timeout between the first signal and KILL.
+    for (begin, timeout, (options, signal)) in
+        [(revoke, "30", term), (force, "30", other), (delete, "30", term), (silence, "12", other)]
+    {
+        let proxy = Proxy::to(shared());
+        let case = Case::new("single-forced").through(&proxy.connect_string());
+        let options = [OPTION, &["--session-timeout", timeout, "--kill-after", "60"], options].concat();
+        let family = Family::start(&case, &options, None);
+        begin(&case, &proxy);
+        for signal in [signal, libc::SIGCONT] {
+            family.running.wait_for_stdout(&format!("got {signal}"), DEADLINE);
         }
+        family.running.signal(Signal::SIGINT);
+        let output = family.assert_all_gone();
+        output.assert_code(123);
+        let others = ["member got", "outside got"];
+        assert!(!others.iter().any(|other| output.stdout.contains(other)), "{output}");
+        proxy.pass();
     }
 }
 
 #[test]
 fn the_lock_is_held_until_what_the_first_process_has_left_is_killed() {
     let case = Case::new("single-leaves");
-    let family = Family::start(&case, &["--single-child", "--kill-after", "3"], Some(libc::SIGTERM));
+    let family = Family::start(&case, &["--single-child", "--kill-after", "60"], Some(libc::SIGTERM));
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     wait_until("the first process to end", DEADLINE, || !is_alive(family.leader));
     assert!(family.children.into_iter().all(is_alive), "{}", family.running.stdout().text());
     assert_eq!(case.contenders().len(), 1);
+    // A second signal within the grace is KILL.
+    family.running.signal(Signal::SIGTERM);
     let output = family.assert_all_gone();
     output.assert_code(123);
-    assert!(!output.stdout.contains("member got") && output.elapsed >= Duration::from_secs(3), "{output}");
+    assert!(!output.stdout.contains("member got"), "{output}");
 }
 
 #[test]
@@ -197,7 +200,7 @@ fn a_signal_that_kills_the_first_process_reaches_the_rest_of_its_group() {
 #[test]
 fn a_stopped_process_goes_on_so_that_the_first_one_can_end_it() {
     let case = Case::new("single-stopped");
-    let family = Family::start(&case, OPTION, None);
+    let family = Family::start(&case, &["--single-child", "--kill-after", "60"], None);
     let [member, _] = family.children;
     for signal in [Signal::SIGTERM, Signal::SIGHUP] {
         for pid in [family.leader, member] {
@@ -207,10 +210,18 @@ fn a_stopped_process_goes_on_so_that_the_first_one_can_end_it() {
         wait_until("both to go on", DEADLINE, || ![family.leader, member].into_iter().any(is_stopped));
         family.running.wait_for_stdout(&format!("got {}", signal as i32), DEADLINE);
     }
+    for pid in [family.leader, member] {
+        freeze(pid);
+    }
+    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+    wait_until("both to go on", DEADLINE, || ![family.leader, member].into_iter().any(is_stopped));
+    wait_until("TERM once more", DEADLINE, || {
+        family.running.stdout().text().matches("\ngot 15\n").count() == 2
+    });
     let got = family.got("member ", member);
     assert!(got.iter().all(|&signal| signal == libc::SIGCONT), "{got:?}");
-    kill(family.leader, Signal::SIGKILL).expect("the first process");
-    family.assert_all_gone().assert_signal(Signal::SIGKILL);
+    family.running.signal(Signal::SIGTERM);
+    family.assert_all_gone().assert_code(123);
 }
 
 #[test]
@@ -246,6 +257,25 @@ fn inside_another_zklock_the_option_of_the_outer_one_counts() {
         kill(family.leader, Signal::SIGKILL).expect("the first process");
         family.assert_all_gone().assert_signal(Signal::SIGKILL);
     }
+}
+
+/// Its first process is the inner zklock, which signals its own command.
+#[test]
+fn the_command_of_an_inner_zklock_gets_a_signal_once() {
+    let case = Case::new("single-inner");
+    let other = format!("{}-other", case.path());
+    let inner = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), &other, "--"].map(str::to_owned);
+    let command: Vec<String> = inner.into_iter().chain(signal_counters(None)).collect();
+    let family = Family::of(case.lock(&["--single-child", "--kill-after", "60"], command).spawn());
+    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+    for who in ["", "member "] {
+        family.running.wait_for_stdout(&format!("{who}got 15"), DEADLINE);
+    }
+    assert_eq!(family.got("outside ", family.children[1]), [0; 0], "its own zklock doesn't stop it by force");
+    family.running.signal(Signal::SIGTERM);
+    let output = family.assert_all_gone();
+    output.assert_code(123);
+    assert_eq!(output.stdout.matches("got 15\n").count(), 2, "{output}");
 }
 
 /// The kernel sends the signals of keys to the whole group, whatever zklock does.

@@ -15,7 +15,7 @@ use super::start::environment;
 const MEANT_FOR: [&str; 2] = [LISTEN_PID, "WATCHDOG_PID"];
 const LISTEN_PID: &str = "LISTEN_PID";
 
-/// Identifies the process of `LISTEN_PID` a second time (systemd 259). Without it, the pid alone counts.
+/// Identifies the process of `LISTEN_PID` a second time, in newer versions of systemd. Without it, the pid alone counts.
 const LISTEN_PIDFDID: &str = "LISTEN_PIDFDID";
 
 /// A program with its arguments and its environment.
