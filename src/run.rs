@@ -19,6 +19,7 @@ use crate::output;
 use crate::plan::{ConnectionSpec, Invocation, JobSpec};
 use crate::process::clock;
 use crate::process::faked_clock::refuse_faked_clocks;
+use crate::process::service_manager;
 
 /// Runs the command under its locks, and returns how zklock is to exit.
 pub fn run(plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Result<Exit> {
@@ -73,6 +74,7 @@ pub fn surroundings(is_text: bool) -> Surroundings {
     Surroundings {
         began: clock::now(),
         shows_line: is_text && output::can_draw_line(),
+        notifies: service_manager::is_there(),
         outer: held_outside(env::var_os(environment::HELD).as_deref()),
     }
 }

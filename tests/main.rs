@@ -14,7 +14,7 @@
 //! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`] |
 //! | zklock itself is killed or frozen, or its clock faked | [`two_processes`], [`escape_small`], [`faked_clock`] |
 //! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`], [`limits`], [`open_files`] |
-//! | messages | [`live_line`], [`progress`], [`log_json`], [`unread_stderr`], [`unwritable_stdout`] |
+//! | messages | [`live_line`], [`progress`], [`log_json`], [`service_manager`], [`unread_stderr`], [`unwritable_stdout`] |
 //! | the subcommands | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
 //! | zklock is upgraded | [`upgrade`], [`replaced`] |
 //! | the sources and the pages | [`architecture`], [`documentation`] |
@@ -84,6 +84,7 @@ mod runners;
 mod security;
 #[path = "support/selftest/mod.rs"]
 mod selftest;
+mod service_manager;
 mod services;
 mod several_locks;
 mod signals;

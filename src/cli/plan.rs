@@ -45,6 +45,7 @@ impl Options {
             is_not_awaited: invocation.is_not_awaited(),
             command: printable(&invocation.shown.to_string_lossy()),
             shows_line: around.shows_line,
+            notifies: around.notifies,
             progress: lock.progress,
             outer: around.outer,
         }

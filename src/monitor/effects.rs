@@ -20,7 +20,7 @@ use crate::job::descendants::{Left, Sweep};
 use crate::job::terminal::Terminal;
 use crate::link;
 use crate::output;
-use crate::process::{clock, sys};
+use crate::process::{clock, service_manager, sys};
 
 /// The pause between two KILLs of the worker, and of a monitor that can't wait for events.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -43,6 +43,7 @@ impl MonitorLoop {
                     Terminal::new(getpgrp()).take_back(group);
                 }
             }
+            MonitorEffect::ExtendTimeout(time) => service_manager::notify(None, Some(time)),
             MonitorEffect::Clean(leftover) => {
                 output::queue_output();
                 // Servers may not answer: a signal to end stops the wait for them.

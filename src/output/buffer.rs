@@ -8,11 +8,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use console::{Term, truncate_str};
-use log::Level;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use zklock_core::message::Level;
 use zklock_core::planted::{Mistake, planted};
 
+use super::journal::with_priority;
 use crate::process::thread;
 
 /// The capacity of the queue. Messages that don't fit are dropped, the least important first.
@@ -109,7 +110,7 @@ fn drain_within(limit: Duration) {
 
 /// Writes whole lines.
 pub(super) fn text(level: Level, bytes: Vec<u8>) {
-    offer(Item::Text(level, bytes));
+    offer(Item::Text(level, with_priority(level, bytes)));
 }
 
 /// Shows this waiting line below all other output; `None` removes it.
@@ -212,7 +213,7 @@ fn write_all() {
             } else {
                 format!("zklock: {message}\n")
             };
-            write(&above(line.as_deref(), text.as_bytes()));
+            write(&above(line.as_deref(), &with_priority(Level::Warning, text.into_bytes())));
         }
         match item {
             Item::Text(_, bytes) => write(&above(line.as_deref(), &bytes)),
@@ -306,11 +307,11 @@ mod tests {
     fn the_least_important_messages_are_dropped_first_and_counted() {
         let half = || vec![b'x'; MOST_BYTES / 2];
         let mut state = empty();
-        for level in [Level::Info, Level::Debug, Level::Error, Level::Debug] {
+        for level in [Level::Step, Level::Debug, Level::Error, Level::Debug] {
             state.push(Item::Text(level, half()));
         }
         assert_eq!(state.dropped, 2, "the first of debug for the error, and the second for want of room");
-        assert_eq!(levels(&mut state), [Level::Info, Level::Error]);
+        assert_eq!(levels(&mut state), [Level::Step, Level::Error]);
         let mut state = empty();
         for _ in 0..4 {
             state.push(Item::Text(Level::Error, half()));
@@ -329,7 +330,7 @@ mod tests {
         let mut state = empty();
         for text in ["1", "2"] {
             state.push(Item::Line(Some(text.to_owned())));
-            state.push(Item::Text(Level::Warn, vec![b'x']));
+            state.push(Item::Text(Level::Warning, vec![b'x']));
         }
         state.push(Item::Line(None));
         assert_eq!(state.queue.len(), 3);

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use log::Level;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use zklock_core::message::LogEntry;
+use zklock_core::message::{self, LogEntry};
 use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
 
@@ -33,8 +33,8 @@ pub(super) fn run_message(path: &LockPath, own: Option<&OwnedNode>, entry: LogEn
 }
 
 /// The line for any other message about a lock.
-pub(super) fn lock_message(level: Level, path: &LockPath, text: &str) -> String {
-    let word = word(level);
+pub(super) fn lock_message(level: message::Level, path: &LockPath, text: &str) -> String {
+    let word = level.word();
     line(&JsonLine { lock: Some(path.as_str()), ..plain(word, word, text) })
 }
 
@@ -97,7 +97,8 @@ mod tests {
     fn a_message_with_line_breaks_is_still_one_line() {
         let path = LockPath::parse("/a".as_ref()).unwrap();
         for text in ["a\nb", "\u{1b}[2J", "\u{2028}"] {
-            let lines = [lock_message(Level::Warn, &path, text), log_record(Level::Debug, "x", text)];
+            let lines =
+                [lock_message(message::Level::Warning, &path, text), log_record(Level::Debug, "x", text)];
             for line in lines {
                 assert_eq!(line.matches('\n').count(), 1);
                 let read: Value = serde_json::from_str(&line).unwrap();

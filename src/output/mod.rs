@@ -1,6 +1,7 @@
 //! Messages on stderr: stdout belongs to the command.
 
 mod buffer;
+pub mod journal;
 mod json;
 mod line;
 pub mod stdout;
@@ -75,7 +76,7 @@ pub fn init(verbose: u8, quiet: bool, as_json: bool) {
                 let text = without_controls(&text.to_string());
                 format!("zklock: {} {target}: {text}\n", level.as_str().to_lowercase())
             };
-            buffer::text(level, line.into_bytes());
+            buffer::text(importance(level), line.into_bytes());
             Ok(())
         })
         .init();
@@ -90,57 +91,76 @@ pub fn say(path: &LockPath, own: Option<&OwnedNode>, message: &Message) {
     if let Some(text) = report.text_alone.take().filter(|_| !log::log_enabled!(Level::Warn)) {
         report.text = text;
     }
-    let level = match report.level {
-        message::Level::Error => Level::Error,
-        message::Level::Warning | message::Level::Notice => Level::Warn,
-        message::Level::Step => Level::Info,
-        message::Level::Debug => Level::Debug,
-    };
+    let level = report.level;
     if is_json() {
-        let shown_from = if report.is_milestone() { level.min(Level::Warn) } else { level };
-        if log::log_enabled!(shown_from) {
+        let shown_from = if report.is_milestone() { level.min(message::Level::Warning) } else { level };
+        if is_shown(shown_from) {
             buffer::text(level, json::run_message(path, own, report).into_bytes());
         }
-    } else if level == Level::Debug {
+    } else if level == message::Level::Debug {
         log::debug!("{}", report.text);
     } else {
         write_message(level, path, report.text);
     }
 }
 
-fn write_message(level: Level, path: &LockPath, text: impl Display) {
-    if !is_json() {
-        log::log!(level, "{path}: {text}");
-    } else if log::log_enabled!(level) {
-        buffer::text(level, json::lock_message(level, path, &text.to_string()).into_bytes());
+fn write_message(level: message::Level, path: &LockPath, text: impl Display) {
+    if !is_shown(level) {
+        return;
+    }
+    let line = if is_json() {
+        json::lock_message(level, path, &text.to_string())
+    } else {
+        format!("zklock: {}\n", escaped_lines(&format!("{path}: {text}")))
+    };
+    buffer::text(level, line.into_bytes());
+}
+
+/// Whether the log shows messages of this level.
+fn is_shown(level: message::Level) -> bool {
+    match level {
+        message::Level::Error => log::log_enabled!(Level::Error),
+        message::Level::Warning | message::Level::Notice => log::log_enabled!(Level::Warn),
+        message::Level::Step => log::log_enabled!(Level::Info),
+        message::Level::Debug => log::log_enabled!(Level::Debug),
+    }
+}
+
+/// The importance of a record of the `log` crate.
+fn importance(level: Level) -> message::Level {
+    match level {
+        Level::Error => message::Level::Error,
+        Level::Warn => message::Level::Warning,
+        Level::Info => message::Level::Step,
+        Level::Debug | Level::Trace => message::Level::Debug,
     }
 }
 
 /// Reports a step, which is shown with `-v`.
 pub fn step(path: &LockPath, text: impl Display) {
-    write_message(Level::Info, path, text);
+    write_message(message::Level::Step, path, text);
 }
 
 /// Reports a problem in spite of which zklock continues.
 pub fn warn(path: &LockPath, text: impl Display) {
-    write_message(Level::Warn, path, text);
+    write_message(message::Level::Warning, path, text);
 }
 
 /// Reports why zklock doesn't start, before the log is set up, and waits until that is written.
 pub fn refusal(text: &str) {
     queue_output();
-    buffer::text(Level::Error, format!("zklock: {text}\n").into_bytes());
+    buffer::text(message::Level::Error, format!("zklock: {text}\n").into_bytes());
     drain_at_the_end();
 }
 
 /// Starts a new line on the screen, so that the waiting line isn't overwritten. JSON output has no waiting line.
 pub fn new_line() {
     if !is_json() {
-        buffer::text(Level::Error, b"\n".to_vec());
+        buffer::text(message::Level::Error, b"\n".to_vec());
     }
 }
 
 /// Reports a problem that ends zklock.
 pub fn error(path: &LockPath, text: impl Display) {
-    write_message(Level::Error, path, text);
+    write_message(message::Level::Error, path, text);
 }

@@ -14,6 +14,7 @@ pub mod open_files;
 pub mod planted;
 pub mod proc_file;
 pub mod proc_stat;
+pub mod service_manager;
 pub mod sys;
 pub mod system_error;
 pub mod thread;

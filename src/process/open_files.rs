@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit};
 
+use super::service_manager;
 use super::sys::inherited_descriptors;
 
 /// The smallest limit with which zklock starts: POSIX promises as many.
@@ -26,7 +27,8 @@ const USUAL: u64 = 1024;
 pub fn check_limit(servers: usize) -> Result<()> {
     let (limit, _) = getrlimit(Resource::RLIMIT_NOFILE)?;
     let inherited = inherited(limit);
-    let needed = FEWEST.max(TAKEN + servers as u64 + inherited);
+    let told = u64::from(service_manager::is_there());
+    let needed = FEWEST.max(TAKEN + servers as u64 + told + inherited);
     let because = if inherited == 0 || needed == FEWEST {
         String::new()
     } else {

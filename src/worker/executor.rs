@@ -11,7 +11,7 @@ use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
 use zklock_core::queue::contender::AttemptIds;
 use zklock_core::queue::name::Mode;
-use zklock_core::run::{Effect, End, Input, Introduction};
+use zklock_core::run::{Effect, End, Input, Introduction, Notice};
 use zklock_core::signal::SIGTSTP;
 
 use super::side_sessions::SideSessions;
@@ -20,7 +20,7 @@ use crate::job::{Job, PreparedLaunch, lineage};
 use crate::link::WorkerSide;
 use crate::output;
 use crate::plan;
-use crate::process::{identity, sys};
+use crate::process::{identity, service_manager, sys};
 use crate::worker::inbox::Emitter;
 use crate::worker::loop_watch::LoopWatch;
 use crate::worker::main_session::MainSession;
@@ -166,6 +166,7 @@ impl<'a> Executor<'a> {
             Effect::Say(path, message) => self.say(&path, &message),
             Effect::Line(Some(line)) => output::draw_line(&line, self.worker.group),
             Effect::Line(None) => output::erase_line(),
+            Effect::Notify(Notice { status, extend }) => service_manager::notify(status.as_deref(), extend),
             Effect::FlushOutput(limit) => {
                 output::drain_before_others(limit);
                 return Ok(Done::Answer(Input::OutputFlushed));

@@ -109,6 +109,14 @@ impl fmt::Display for ServerTime {
     }
 }
 
+impl ServerTime {
+    /// In UTC and to the second, for people: `2026-11-26 03:15:50Z`.
+    pub fn to_the_second(self) -> String {
+        let text = self.to_string();
+        text.split_once('.').map_or(text.clone(), |(seconds, _)| format!("{}Z", seconds.replace('T', " ")))
+    }
+}
+
 impl Serialize for ServerTime {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

@@ -58,21 +58,33 @@ impl Awaited {
             Self::Leave => "leave",
         }
     }
+
+    /// What it is, for people.
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Session => "connecting",
+            Self::Connection => "no connection to the servers",
+            Self::Answer => "no answer from the servers",
+            Self::Lease => "first in the queue, waiting for a fresh lease",
+            Self::Record => "recording the success",
+            Self::Release => "releasing",
+            Self::Leave => "leaving the queue",
+        }
+    }
+}
+
+/// What zklock waits for. Servers that have said something are named with that.
+pub fn awaiting(awaited: Awaited, hosts: &str, servers: &[String]) -> String {
+    match awaited {
+        Awaited::Session if servers.is_empty() => format!("connecting to {hosts}"),
+        awaited => awaited.what().to_owned(),
+    }
 }
 
 impl fmt::Display for ServerWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.awaited {
-            Awaited::Session if self.servers.is_empty() => write!(f, "connecting to {}", self.hosts)?,
-            Awaited::Session => f.write_str("connecting")?,
-            Awaited::Connection => f.write_str("no connection to the servers")?,
-            Awaited::Answer => f.write_str("no answer from the servers")?,
-            Awaited::Lease => f.write_str("first in the queue, waiting for a fresh lease")?,
-            Awaited::Record => f.write_str("recording the success")?,
-            Awaited::Release => f.write_str("releasing")?,
-            Awaited::Leave => f.write_str("leaving the queue")?,
-        }
-        write!(f, " for {}", whole(self.waited))?;
+        let what = awaiting(self.awaited, &self.hosts, &self.servers);
+        write!(f, "{what} for {}", whole(self.waited))?;
         match self.left {
             Some(left) if self.holds => write!(f, "; the lease lasts for another {}", rounded_up(left))?,
             Some(left) => write!(f, ", {} left", rounded_up(left))?,

@@ -23,8 +23,12 @@ pub fn whole(span: Duration) -> String {
 
 /// The text without control characters, and cut to a length that fits a line.
 pub fn printable(text: &str) -> String {
-    const LONGEST: usize = 80;
-    let end = text.char_indices().nth(LONGEST).map(|(end, _)| end);
+    printable_up_to(80, text)
+}
+
+/// The text without control characters, and cut to this many characters.
+pub fn printable_up_to(longest: usize, text: &str) -> String {
+    let end = text.char_indices().nth(longest).map(|(end, _)| end);
     let mut shown = without_controls(end.and_then(|end| text.get(..end)).unwrap_or(text));
     if end.is_some() {
         shown.push('…');

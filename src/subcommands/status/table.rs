@@ -209,7 +209,7 @@ fn known(value: Option<impl ToString>) -> String {
 }
 
 pub(super) fn time(time: Option<ServerTime>) -> String {
-    known(time.map(|time| seconds(&time.to_string())))
+    known(time.map(ServerTime::to_the_second))
 }
 
 fn mode(mode: Mode) -> String {
@@ -221,14 +221,6 @@ fn mode(mode: Mode) -> String {
 
 fn node_name(contender: &ListedContender) -> String {
     without_controls(contender.node.name())
-}
-
-/// A time without its milliseconds.
-fn seconds(time: &str) -> String {
-    match time.split_once('.') {
-        Some((seconds, _)) => format!("{}Z", seconds.replace('T', " ")),
-        None => time.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -100,6 +100,8 @@ pub enum MonitorEffect {
     EndEverybody,
     /// Take the terminal back from the command, if the command has it.
     TakeTerminal,
+    /// Tell the service manager that the end takes this long.
+    ExtendTimeout(Duration),
     /// Delete what is left on the servers. The answer is [`MonitorInput::Cleaned`].
     Clean(LeftoverNodes),
     /// Write this message about the first lock. Comes after everything else but the end.
@@ -308,6 +310,8 @@ impl Monitor {
             effects.extend(self.say_and_finish([message], exit));
         } else {
             self.state = MonitorState::Cleaning(message, exit);
+            // Until the nodes are gone by themselves.
+            effects.push(MonitorEffect::ExtendTimeout(self.session_timeout + LEAVING));
             effects.push(MonitorEffect::Clean(leftover));
         }
         effects

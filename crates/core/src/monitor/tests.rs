@@ -137,7 +137,11 @@ fn a_dead_worker_takes_a_running_command_along() {
     assert_eq!(monitor.on(at(2), late), [], "a report that was sent before the end counts");
     assert_eq!(
         monitor.on(at(3), MonitorInput::Ended(worker(Stage::Running), None)),
-        [MonitorEffect::TakeTerminal, MonitorEffect::Clean(leftover)]
+        [
+            MonitorEffect::TakeTerminal,
+            MonitorEffect::ExtendTimeout(leftover.session_timeout + LEAVING),
+            MonitorEffect::Clean(leftover),
+        ]
     );
     assert_eq!(
         monitor.on(at(4), MonitorInput::Cleaned(false)),

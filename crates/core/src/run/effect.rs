@@ -65,6 +65,8 @@ pub enum Effect {
     Say(LockPath, Message),
     /// Show this line below all messages if zklock has the terminal; `None`: erase it.
     Line(Option<Line>),
+    /// Send this to the service manager.
+    Notify(Notice),
     /// Wait until all messages are written, at most this long. Answered immediately by [`Input::OutputFlushed`].
     FlushOutput(Duration),
     /// Wait likewise before zklock stops, because its caller may write then. This is not answered.
@@ -114,6 +116,15 @@ impl From<JobEffect> for Effect {
     }
 }
 
+/// What the service manager is told at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// The state of zklock in one line; `None`: what it shows stays.
+    pub status: Option<String>,
+    /// How much longer the start or stop of the service may take; `None`: no longer.
+    pub extend: Option<Duration>,
+}
+
 /// The content of the live line on a terminal. The worker narrows it to the terminal's width.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
@@ -160,6 +171,15 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Since when it is there, as it follows its description.
+    pub fn since_when(&self) -> String {
+        match (self.held_since, self.since) {
+            (Some(since), _) => format!(" since {}", since.to_the_second()),
+            (None, ServerTime(0)) => String::new(),
+            (None, since) => format!(", queued since {}", since.to_the_second()),
+        }
+    }
+
     /// What messages say about it as the holder, at this time on the servers' clock.
     pub fn at(&self, now: Option<ServerTime>) -> Holder {
         let since = |moment: ServerTime| now.map(|now| moment.until(now));

@@ -73,8 +73,8 @@ impl Lineage {
             return Some(Next::fail_at(ctx.current_lock(), why));
         }
         let has_ancestors = self.ancestors.as_ref().is_some_and(|all| !all.is_empty());
-        let request =
-            holder.filter(|_| has_ancestors).and_then(|node| read_holder(node, ctx.plan.shows_line));
+        let is_read = ctx.plan.always_shows_holder();
+        let request = holder.filter(|_| has_ancestors).and_then(|node| read_holder(node, is_read));
         if let Some(request) = request {
             ctx.emit(Effect::Ask(Asker::WaitingLine, request));
         }
@@ -89,14 +89,14 @@ impl Lineage {
     }
 }
 
-/// The request that shows whether an ancestor is among the holders, of which `holder` is the first. The waiting line,
-/// if one is shown, has its node read already.
-fn read_holder(holder: NodePath, shows_line: bool) -> Option<Request> {
+/// The request that shows whether an ancestor is among the holders, of which `holder` is the first, if its node isn't
+/// read anyway.
+fn read_holder(holder: NodePath, is_read: bool) -> Option<Request> {
     let (lock, name) = holder.split();
     match Name::parse(name) {
         // A writer may wait between zklock and the reader that started it, and that reader needn't be the first.
         Some(Name { mode: Mode::Shared, .. }) => Some(Request::List(lock.into())),
-        _ => (!shows_line).then_some(Request::Get(holder)),
+        _ => (!is_read).then_some(Request::Get(holder)),
     }
 }
 

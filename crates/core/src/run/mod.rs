@@ -9,6 +9,7 @@ mod effect;
 mod input;
 mod lineage;
 mod nested;
+mod notices;
 mod plan;
 mod progress;
 mod queueing;
@@ -24,9 +25,10 @@ use std::time::Duration;
 
 use self::claim::Claim;
 pub use self::drive::{Driver, Step};
-pub use self::effect::{Effect, End, JobEffect, Line, Seen, StoppedBy, WaitingLine};
+pub use self::effect::{Effect, End, JobEffect, Line, Notice, Seen, StoppedBy, WaitingLine};
 pub use self::input::{Ancestor, Foreground, Input, Introduction, KillRound, LeaderChange, LookUp, Stop};
 use self::nested::Nested;
+use self::notices::{Activity, Notices};
 pub use self::plan::{Plan, Surroundings};
 use self::progress::{Progress, Shown, Wait};
 use self::queueing::Queueing;
@@ -39,6 +41,7 @@ use super::message::Message;
 use super::path::LockPath;
 use super::planted::{Mistake, planted};
 use super::protocol::{Asker, Request, SessionChange};
+use super::server_wait::Awaited;
 use super::time::BootTime;
 use crate::queue::record::Record;
 
@@ -63,6 +66,7 @@ struct State {
     record: Option<Record>,
     monitor_died: bool,
     progress: Progress,
+    notices: Notices,
 }
 
 /// The phase of the run.
@@ -217,6 +221,7 @@ impl Run {
             record: None,
             monitor_died: false,
             progress: Progress::default(),
+            notices: Notices::default(),
         };
         Self { plan, state, phase: Phase::Done }
     }
@@ -245,6 +250,7 @@ impl Run {
             return out;
         }
         let mut ctx = Context { now, plan: &self.plan, state: &mut self.state, out: &mut out };
+        let is_tick = matches!(input, Input::Tick);
         let next = match &mut self.phase {
             Phase::Done => None,
             Phase::Nested(phase) => phase.on(input, &mut ctx),
@@ -255,7 +261,24 @@ impl Run {
             Phase::Releasing(phase) => phase.on(input, &mut ctx),
         };
         self.go(next, now, &mut out);
+        self.tell(is_tick, now, &mut out);
         out
+    }
+
+    /// Tells the service manager, if there is one, what has become of the run.
+    fn tell(&mut self, is_tick: bool, now: BootTime, out: &mut Vec<Effect>) {
+        let waits_for = || self.state.progress.status(&self.plan.hosts, now);
+        let activity = match &self.phase {
+            Phase::Done | Phase::Starting => Activity::Nothing,
+            // What is waited for is known at a tick, after all that has happened.
+            Phase::Nested(_) | Phase::Queueing(_) if !is_tick => return,
+            Phase::Nested(_) => Activity::Own(waits_for()),
+            Phase::Queueing(phase) => Activity::Own(phase.has_left().or_else(waits_for)),
+            Phase::Running(phase) => phase.activity(&self.plan),
+            Phase::Recording(_) => Activity::Own(Some(Awaited::Record.what().to_owned())),
+            Phase::Releasing(phase) => Activity::Own(Some(phase.awaited().what().to_owned())),
+        };
+        self.state.notices.tell(activity, &self.plan, now, out);
     }
 
     /// When to check the time next if nothing happens before.
@@ -269,7 +292,7 @@ impl Run {
             Phase::Recording(phase) => Some(phase.wake_at()),
             Phase::Releasing(phase) => Some(phase.wake_at()),
         };
-        [phase, self.state.progress.wake_at()].into_iter().flatten().min()
+        [phase, self.state.progress.wake_at(), self.state.notices.wake_at()].into_iter().flatten().min()
     }
 
     /// The phase of the run.

@@ -56,6 +56,8 @@ pub struct Plan {
     pub command: String,
     /// Whether a waiting line is shown.
     pub shows_line: bool,
+    /// Whether a service manager is told about the run.
+    pub notifies: bool,
     /// How often to report a long wait, if no waiting line shows it.
     pub progress: Option<Duration>,
     /// Every lock that is said to be held around zklock.
@@ -69,11 +71,18 @@ pub struct Surroundings {
     pub began: BootTime,
     /// Whether a waiting line can be shown.
     pub shows_line: bool,
+    /// Whether a service manager is told about the run.
+    pub notifies: bool,
     /// Every lock that is said to be held around zklock.
     pub outer: Vec<HeldLock>,
 }
 
 impl Plan {
+    /// Whether the holder is read as soon as zklock waits, because something shows it all the time.
+    pub fn always_shows_holder(&self) -> bool {
+        self.shows_line || self.notifies
+    }
+
     /// When to give up the first attempt to connect.
     pub fn connect_by(&self) -> BootTime {
         self.give_up_at.unwrap_or(self.began + self.connect_timeout)

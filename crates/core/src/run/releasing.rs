@@ -119,11 +119,15 @@ impl Releasing {
         if ctx.state.claim.is_over() { self.session_over(ctx) } else { None }
     }
 
-    fn show(&self, ctx: &mut Context<'_>) {
-        let awaited = match self.kind {
+    pub(super) fn awaited(&self) -> Awaited {
+        match self.kind {
             ReleaseKind::Locks => Awaited::Release,
             ReleaseKind::PlaceInQueue => Awaited::Leave,
-        };
+        }
+    }
+
+    fn show(&self, ctx: &mut Context<'_>) {
+        let awaited = self.awaited();
         // The caller sees zklock as ended when the monitor is dead.
         let shown = if ctx.state.monitor_died { Shown::Nowhere } else { Shown::Everywhere };
         ctx.show(Some(Wait { awaited, since: self.since, until: Some(self.until) }), shown);

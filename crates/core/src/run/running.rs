@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::JobEffect::{LookAtChildren, SignalAll, SignalGroup, SignalLeader, TakeTerminal};
+use super::notices::Activity;
 use super::progress::{Shown, Wait};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
 use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
@@ -68,6 +69,25 @@ impl Running {
 
     pub(super) fn is_stopping(&self) -> bool {
         self.supervisor.is_stopping()
+    }
+
+    /// What the service manager is told: why the command is being stopped, or that it goes on without its lock.
+    pub(super) fn activity(&self, plan: &Plan) -> Activity {
+        let command = &plan.command;
+        let path = self.lost_lock.as_ref().unwrap_or(&plan.first);
+        let why = self.lost.as_ref().map(|loss| loss.told("was").1);
+        match why {
+            // Its end can't be foreseen: KILL had no effect.
+            _ if self.is_stopping() && self.stuck => Activity::Command(None),
+            Some(why) if self.is_stopping() => {
+                Activity::Own(Some(format!("{path}: {command} is being stopped: {why}")))
+            }
+            None if self.is_stopping() => {
+                let text = format!("{path}: {command} was killed, and what it has left is being killed");
+                Activity::Own(Some(text))
+            }
+            why => Activity::Command(why.map(|why| format!("{path}: {command} continues: {why}"))),
+        }
     }
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {

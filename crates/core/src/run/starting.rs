@@ -1,5 +1,6 @@
 //! Starts the command once every lock is held. The monitor learns its deadline before the command starts.
 
+use super::notices::Notices;
 use super::releasing::{FinalExit, ReleaseKind};
 use super::variables::{held_locks, variables};
 use super::{Context, Effect, Input, LONGEST_END, Next};
@@ -22,6 +23,10 @@ pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
     let deadline = lease
         .filter(|_| plan.terminates)
         .map(|lease| Deadline { act: lease.take_over_at(plan.kill_after), latest: lease.too_late_at() });
+    let locks: Vec<_> = claim.session().into_iter().flat_map(|session| session.locks.nodes()).collect();
+    let locks: Vec<_> = locks.iter().map(|(path, node)| ((*path).clone(), node.fencing_token)).collect();
+    // Before the command can report a state of its own.
+    Notices::command_starts(&locks, ctx);
     ctx.emit(Effect::StartCommand { variables, latest, deadline });
     None
 }

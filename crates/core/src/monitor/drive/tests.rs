@@ -117,7 +117,10 @@ fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
                         driver.answer(MonitorInput::Ended(played.worker(), None));
                     }
                     MonitorEffect::Clean(_) => driver.answer(MonitorInput::Cleaned(true)),
-                    MonitorEffect::Stop { .. } | MonitorEffect::TakeTerminal | MonitorEffect::Say(_) => {}
+                    MonitorEffect::Stop { .. }
+                    | MonitorEffect::TakeTerminal
+                    | MonitorEffect::ExtendTimeout(_)
+                    | MonitorEffect::Say(_) => {}
                 }
             }
             MonitorStep::Wait(until) => {

@@ -14,10 +14,13 @@ use super::{Context, Effect, Line, Plan, Seen};
 use crate::message::Message;
 use crate::path::{LockPath, NodePath};
 use crate::protocol::{RequestError, ServerTime};
-use crate::server_wait::{Awaited, NOTICEABLE, ServerWait};
+use crate::server_wait::{Awaited, NOTICEABLE, ServerWait, awaiting, said};
 use crate::time::BootTime;
 
 const REDRAW: Duration = Duration::from_secs(1);
+
+/// How often the holder is read again for the service manager. A holder that comes and goes meanwhile isn't told.
+const REFRESH: Duration = Duration::from_mins(1);
 
 /// A wait for the servers.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +61,8 @@ pub(super) struct Progress {
     clocks: Option<(BootTime, ServerTime)>,
     /// The wait for other contenders.
     queue: Option<QueueProgress>,
+    /// When the holder must be known again for the service manager.
+    refresh_at: Option<BootTime>,
     /// The wait for the servers.
     wait: Option<Wait>,
     /// What each server said when it was last asked, since there is no connection.
@@ -89,6 +94,8 @@ impl Progress {
         let queue = QueueProgress::new(path, nearest, ahead, holder);
         if ctx.plan.shows_line {
             self.at = Some(ctx.now);
+        }
+        if ctx.plan.always_shows_holder() {
             queue.read_holder(ctx);
         }
         self.queue = Some(queue);
@@ -144,7 +151,10 @@ impl Progress {
             && long.is_none()
         {
             let message = self.at.filter(|_| !ctx.plan.shows_line);
-            queue.read_ahead([message, ctx.plan.give_up_at], ctx);
+            if ctx.plan.notifies && self.refresh_at.is_none_or(|at| at <= ctx.now) {
+                self.refresh_at = Some(ctx.now + REFRESH);
+            }
+            queue.read_ahead([message, ctx.plan.give_up_at, self.refresh_at], ctx);
         }
     }
 
@@ -170,6 +180,18 @@ impl Progress {
     pub(super) fn known_holder(&self, lock: &LockPath) -> Option<String> {
         let queue = self.queue.as_ref().filter(|queue| queue.is_of(lock))?;
         queue.known_holder().map(|seen| seen.who.clone())
+    }
+
+    /// The wait in one line without spans of time, as it may be shown for hours: zklock's state for the service manager.
+    pub(super) fn status(&self, hosts: &str, now: BootTime) -> Option<String> {
+        // Before there is a session, there is nothing else to tell.
+        let wait = self.wait.filter(|wait| wait.awaited == Awaited::Session || wait.noticed_at() <= now);
+        let wait = wait.map(|wait| awaiting(wait.awaited, hosts, &[]) + &said(&self.servers));
+        match (&self.queue, wait) {
+            (Some(queue), Some(wait)) => Some(format!("{}; {wait}", queue.status())),
+            (Some(queue), None) => Some(queue.status()),
+            (None, wait) => wait,
+        }
     }
 
     fn take(&mut self, wait: Option<Wait>, ctx: &mut Context<'_>) {

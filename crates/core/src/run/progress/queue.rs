@@ -10,7 +10,7 @@ use super::super::{Context, Effect, Seen, WaitingLine};
 use crate::message::Message;
 use crate::path::{LockPath, NodePath};
 use crate::protocol::{Asker, Request, RequestError, ServerTime};
-use crate::queue::order::queue_entries;
+use crate::queue::order::{Decision, decide, queue_entries};
 use crate::server_wait::{ServerWait, said};
 use crate::text::whole;
 use crate::time::BootTime;
@@ -71,7 +71,7 @@ impl QueueProgress {
     }
 
     /// Reads the holder if one of these messages comes soon.
-    pub(super) fn read_ahead(&mut self, messages: [Option<BootTime>; 2], ctx: &mut Context<'_>) {
+    pub(super) fn read_ahead(&mut self, messages: [Option<BootTime>; 3], ctx: &mut Context<'_>) {
         let next = messages.into_iter().flatten().min();
         if self.next.map(|(at, _)| at) != next {
             self.next = next.map(|at| (at, false));
@@ -114,6 +114,11 @@ impl QueueProgress {
         }
         self.listing = Listing::Done;
         let Some(children) = children else { return true };
+        let session = ctx.state.claim.session();
+        let own = session.and_then(|session| session.locks.nodes().find(|(path, _)| **path == self.path));
+        if let Some(Decision::Wait { ahead, .. }) = own.map(|(_, own)| decide(children, own.path.name())) {
+            self.ahead = ahead;
+        }
         if let Some(first) = queue_entries(children).into_iter().find(|entry| entry.holds) {
             let holder = self.path.child(first.name.text);
             (self.holder, self.seen) = (Some(holder).filter(|holder| *holder != self.nearest.0), None);
@@ -158,6 +163,16 @@ impl QueueProgress {
             details: shown.details() + &rest + &servers,
             who: shown.who,
         }
+    }
+
+    /// The same with moments instead of spans of time, which would have to be told again and again.
+    pub(super) fn status(&self) -> String {
+        let (path, position, nearest) = (&self.path, self.ahead + 1, &self.nearest.1);
+        let Some(holder) = self.known_holder() else {
+            return format!("{path}: position {position}, behind {}", nearest.who);
+        };
+        let behind = self.holder.as_ref().map(|_| format!("; behind {}", nearest.who)).unwrap_or_default();
+        format!("{path}: position {position}, held by {}{}{behind}", holder.who, holder.since_when())
     }
 
     /// Says the same as a message.

@@ -172,6 +172,11 @@ impl Queueing {
 }
 
 impl Queueing {
+    /// What to tell while zklock is stopped and has left the queue.
+    pub(super) fn has_left(&self) -> Option<String> {
+        self.stop.was_first_on().map(|(_, left)| Message::LeftTheQueueStopped(left).to_string())
+    }
+
     /// What zklock waits for now, unless it is other contenders.
     fn wait(&self, ctx: &Context<'_>) -> Option<Wait> {
         let session = ctx.state.claim.session().filter(|_| self.connected);

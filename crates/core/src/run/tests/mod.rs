@@ -5,6 +5,7 @@
 
 mod drive;
 mod ends;
+mod notices;
 mod running;
 mod script;
 mod signals;

@@ -65,6 +65,7 @@ pub(super) fn plan() -> Plan {
         is_not_awaited: false,
         command: "job".to_owned(),
         shows_line: false,
+        notifies: false,
         progress: None,
         outer: vec![],
     }

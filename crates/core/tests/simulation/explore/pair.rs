@@ -270,7 +270,10 @@ pub(super) fn run(scene: &Scene, choices: &mut Choices) -> choices::Outcome {
             MonitorEffect::Stop { .. } if state.is_reaped => {
                 return Err("the monitor stops for a dead worker".to_owned());
             }
-            MonitorEffect::Stop { .. } | MonitorEffect::TakeTerminal | MonitorEffect::Say(_) => {}
+            MonitorEffect::Stop { .. }
+            | MonitorEffect::TakeTerminal
+            | MonitorEffect::ExtendTimeout(_)
+            | MonitorEffect::Say(_) => {}
         }
     }
 }

@@ -310,6 +310,7 @@ pub(crate) fn plan(locks: &[&str], mode: Mode, session_timeout: u64, began: Boot
         is_not_awaited: false,
         command: "job".to_owned(),
         shows_line: false,
+        notifies: false,
         progress: None,
         outer: vec![],
     }

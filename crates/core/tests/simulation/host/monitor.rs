@@ -129,7 +129,7 @@ impl World {
                 self.kill_command(index);
                 self.after(KILL_TAKES + 2_000_000, Event::Thaw(index, true));
             }
-            MonitorEffect::TakeTerminal => {}
+            MonitorEffect::TakeTerminal | MonitorEffect::ExtendTimeout(_) => {}
             MonitorEffect::Say(message) => {
                 self.trace.print(self.now, || format!("zklock {index} says: {message}"));
             }

@@ -134,7 +134,7 @@ impl World {
             Effect::Job(effect) => self.carry_out_on_job(index, effect),
             Effect::LookUp(nodes) => self.look_up(index, nodes),
             // These effects show nothing on a simulated host.
-            Effect::Line(_) | Effect::FlushBeforeStop(_) | Effect::Detach => {}
+            Effect::Line(_) | Effect::Notify(_) | Effect::FlushBeforeStop(_) | Effect::Detach => {}
             Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
             Effect::StopWaiting => self.tell_to_stop(index, SIGTSTP),
             Effect::SetDeadline(deadline) => self.set_deadline(index, deadline),

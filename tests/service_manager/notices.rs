@@ -1,0 +1,186 @@
+//! The notices: zklock's state, and more time for the start and the stop of the service.
+
+use super::Manager;
+use crate::support::{Case, DEADLINE, WORKER, end, pass_time, wait_until, worker_of};
+use nix::sys::signal::{Signal, kill};
+use std::time::Duration;
+
+/// A command that sends these notices, says `ready`, and waits for a signal.
+fn service(notices: &str) -> [String; 3] {
+    let script = format!(
+        "import os, signal, socket
+name = os.environ['NOTIFY_SOCKET']
+manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+manager.connect('\\0' + name[1:] if name[0] == '@' else name)
+manager.send(b'{notices}')
+print('ready', name, flush=True)
+signal.pause()"
+    );
+    ["python3".to_owned(), "-c".to_owned(), script]
+}
+
+/// What a notice says of zklock's state.
+fn status(notice: &str) -> Option<&str> {
+    notice.lines().find_map(|line| line.strip_prefix("STATUS="))
+}
+
+#[test]
+fn a_standby_tells_its_state_and_the_command_that_it_is_ready() {
+    let case = Case::new("notices");
+    for manager in [Manager::new(&case), Manager::abstractly(&case)] {
+        let holder = case.holder();
+        case.wait_for_held_since(1);
+        let lock = case.lock(&["--label", "standby"], service("READY=1\\nSTATUS=serving"));
+        let running = lock.env("NOTIFY_SOCKET", &manager.name).spawn();
+        manager.wait_for(&format!("STATUS=connecting to {}", case.hosts()));
+        let waits = manager.wait_for("position 2");
+        let path = case.path();
+        let held = status(&waits).unwrap().strip_prefix(&format!("{path}: position 2, held by ")).unwrap();
+        let (who, since) = held.split_once(" since ").unwrap_or_else(|| panic!("{waits}"));
+        assert!(who.contains(&format!(":{} (", holder.pid())), "{waits}");
+        assert!(since.starts_with("20") && since.ends_with('Z'), "{waits}");
+        end(holder);
+        running.wait_for_stdout(&format!("ready {}", manager.name.display()), DEADLINE);
+        let runs = manager.wait_for("runs under token ");
+        let token: u64 = status(&runs).unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+        assert!(token > 0);
+        let before = manager.told().len();
+        pass_time(Duration::from_millis(300));
+        let told = manager.told();
+        assert_eq!(told.last().map(String::as_str), Some("READY=1\nSTATUS=serving"), "{told:?}");
+        assert!(told.len() == before && told[before - 2] == runs, "{told:?}");
+
+        running.signal(Signal::SIGTERM);
+        running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+        let told = manager.told();
+        assert_eq!(
+            told[before..].iter().map(|notice| status(notice)).collect::<Vec<_>>(),
+            [Some("releasing")]
+        );
+        for notice in told.iter().filter(|notice| !notice.contains("serving")) {
+            assert!(notice.contains("EXTEND_TIMEOUT_USEC="), "{notice}");
+            assert!(!notice.contains("READY") && !notice.contains("MAINPID"), "{notice}");
+        }
+    }
+}
+
+#[test]
+fn the_manager_is_told_why_the_command_is_stopped() {
+    let case = Case::new("notices-stop");
+    let manager = Manager::new(&case);
+    let command = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"];
+    let running = case.lock(&["--kill-after", "2"], command).env("NOTIFY_SOCKET", &manager.name).spawn();
+    running.wait_for_stdout("ready", DEADLINE);
+    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+    let stopped = manager.wait_for("being stopped");
+    assert!(stopped.contains("sh is being stopped: the lock was revoked by "), "{stopped}");
+    assert!(stopped.contains("EXTEND_TIMEOUT_USEC="), "{stopped}");
+    running.wait(DEADLINE).assert_code(123);
+    manager.wait_for("STATUS=releasing");
+}
+
+#[test]
+fn a_waiter_that_is_stopped_tells_that_it_leaves() {
+    let case = Case::new("notices-leave");
+    let manager = Manager::new(&case);
+    let holder = case.holder();
+    let waiter = case.lock(&[], ["true"]).env("NOTIFY_SOCKET", &manager.name).spawn();
+    manager.wait_for("position 2");
+    waiter.signal(Signal::SIGTERM);
+    manager.wait_for("STATUS=leaving the queue\nEXTEND_TIMEOUT_USEC=");
+    waiter.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    end(holder);
+}
+
+#[test]
+fn servers_that_do_not_answer_are_told() {
+    let case = Case::new("notices-refused");
+    let manager = Manager::new(&case);
+    let lock = case.zklock().args(["-z", "127.0.0.1:1", case.path(), "true"]);
+    let running = lock.env("NOTIFY_SOCKET", &manager.name).spawn();
+    manager.wait_for("STATUS=connecting to 127.0.0.1:1; 127.0.0.1:1: connection refused\n");
+    running.signal(Signal::SIGTERM);
+    running.wait(DEADLINE);
+}
+
+/// Nobody reads the socket, or it is gone before the start or later.
+#[test]
+fn a_manager_that_takes_no_notices_holds_nothing_up() {
+    let case = Case::new("notices-unread");
+    let full = Manager::new(&case);
+    let sender = std::os::unix::net::UnixDatagram::unbound().unwrap();
+    sender.set_nonblocking(true).unwrap();
+    while sender.send_to(b"STATUS=x", &full.name).is_ok() {}
+    let nowhere = case.dir().join("nowhere");
+    for name in [full.name.as_os_str(), nowhere.as_os_str(), "relative".as_ref(), "vsock:2:1".as_ref()] {
+        let lock = case.lock(&[], ["sh", "-c", "echo \"$NOTIFY_SOCKET\""]);
+        let output = lock.env("NOTIFY_SOCKET", name).run();
+        output.assert_code(0);
+        assert_eq!((output.stdout.trim(), output.stderr.as_str()), (name.to_str().unwrap(), ""));
+        assert!(output.elapsed < Duration::from_secs(20), "{output}");
+    }
+
+    let manager = Manager::abstractly(&case);
+    let running =
+        case.lock(&[], ["sh", "-c", "echo up; sleep 60"]).env("NOTIFY_SOCKET", &manager.name).spawn();
+    running.wait_for_stdout("up", DEADLINE);
+    drop(manager);
+    running.signal(Signal::SIGTERM);
+    running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+    case.wait_for_contenders(0);
+}
+
+/// A line break would begin another assignment.
+#[test]
+fn another_contender_can_not_speak_for_zklock() {
+    let case = Case::new("notices-forged");
+    let manager = Manager::new(&case);
+    let node = case.add_contender("somebody\nREADY=1\nMAINPID=1");
+    let waiter = case.lock(&[], ["true"]).env("NOTIFY_SOCKET", &manager.name).spawn();
+    let told = manager.wait_for("position 2");
+    assert!(status(&told).unwrap().contains("held by somebody?READY=1?MAINPID=1"), "{told}");
+    case.observer().delete(&node);
+    waiter.wait(DEADLINE).assert_code(0);
+}
+
+/// The state is the command's, which the inner zklock is a part of.
+#[test]
+fn a_zklock_inside_the_command_leaves_the_state_alone() {
+    let case = Case::new("notices-inside");
+    let manager = Manager::new(&case);
+    let inner = format!("{}-inner", case.path());
+    let holder = case.zklock().args([&inner, "--", "sh", "-c", "echo up; sleep 60"]).spawn();
+    holder.wait_for_stdout("up", DEADLINE);
+    let script = format!(
+        "echo ready; zklock() {{ {} \"$@\"; }}; zklock {inner} true; zklock $ZKLOCK_PATH true",
+        env!("CARGO_BIN_EXE_zklock")
+    );
+    let outer = case.lock(&[], ["sh", "-c", &script]);
+    let outer = outer.env("NOTIFY_SOCKET", &manager.name).env("ZKLOCK_ZOOKEEPER", case.hosts()).spawn();
+    outer.wait_for_stdout("ready", DEADLINE);
+    manager.wait_for("runs under token");
+    let waits = manager.wait_for("EXTEND_TIMEOUT_USEC=");
+    assert_eq!(status(&waits), None);
+    case.observer().wait_for_contenders(&inner, 2, DEADLINE);
+    holder.signal(Signal::SIGTERM);
+    holder.wait(DEADLINE);
+    outer.wait(DEADLINE).assert_code(0);
+    let told = manager.told();
+    let states: Vec<_> = told.iter().filter_map(|notice| status(notice)).collect();
+    assert!(states.len() <= 4 && states.last() == Some(&"releasing"), "{told:?}");
+    assert!(!states.iter().any(|state| state.contains("-inner")), "{told:?}");
+}
+
+#[test]
+fn the_manager_gives_time_to_clean_up_after_a_killed_worker() {
+    let case = Case::new("notices-killed");
+    let manager = Manager::new(&case);
+    let lock = case.lock(&["--session-timeout", "4"], ["sh", "-c", "echo up; sleep 60"]);
+    let running = lock.env("NOTIFY_SOCKET", &manager.name).spawn();
+    running.wait_for_stdout("up", DEADLINE);
+    manager.wait_for("runs under token");
+    kill(worker_of(running.pid()), Signal::SIGKILL).expect(WORKER);
+    assert_eq!(manager.wait_for("EXTEND_TIMEOUT_USEC="), "EXTEND_TIMEOUT_USEC=19000000\n");
+    running.wait(DEADLINE).assert_code(123);
+    wait_until("the lock to be free", DEADLINE, || case.contenders().is_empty());
+}
