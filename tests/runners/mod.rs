@@ -3,5 +3,6 @@
 mod ci;
 mod flock;
 mod shells;
+mod systemd;
 mod tools;
 mod wrappers;

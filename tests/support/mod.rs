@@ -45,6 +45,7 @@ mod server_builder;
 mod shell;
 mod skip;
 pub(crate) mod spawn;
+mod systemd;
 mod tail;
 mod wait;
 mod zklock;
@@ -82,6 +83,7 @@ pub(crate) use {
     server_builder::ServerBuilder,
     shell::Shell,
     skip::skip,
+    systemd::Systemd,
     tail::Tail,
     wait::{DEADLINE, pass_time, try_for, wait_for, wait_until},
     zklock::{MARKER, Zklock, new_marker},
