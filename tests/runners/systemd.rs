@@ -168,7 +168,7 @@ fn a_service_survives_kill_of_either_process() {
     wait_until_ready(&systemd, "");
     systemd.ctl(&["start", SERVICE]);
     let monitor = systemd.show(SERVICE, "MainPID");
-    systemd.ctl(&["kill", "--kill-who=main", "--signal=KILL", SERVICE]);
+    systemd.ctl(&["kill", "--kill-whom=main", "--signal=KILL", SERVICE]);
     systemd.wait_for(SERVICE, "NRestarts", "1");
     let restarted = |restarts: &str| {
         systemd.wait_for(SERVICE, "SubState", "running");

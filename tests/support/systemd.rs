@@ -121,21 +121,23 @@ impl<'a> Systemd<'a> {
     /// The journal of the units: the priority and the text of each message. What a unit runs has the name of its first
     /// program there, whichever writes.
     pub(crate) fn journal(&self) -> Vec<(String, String)> {
-        let mut command = Command::new("journalctl");
-        command.arg("--directory").arg(self.case.dir().join("journal")).args(["--output", "json"]);
-        let output = command.args(["--identifier", "zklock"]).output().expect("journalctl");
-        let entries = String::from_utf8_lossy(&output.stdout).into_owned();
+        let entries = self.journalctl(&["--output", "json", "--identifier", "zklock"]);
         let field =
             |entry: &serde_json::Value, name: &str| entry[name].as_str().unwrap_or_default().to_owned();
         let entries = entries.lines().filter_map(|line| serde_json::from_str(line).ok());
         entries.map(|entry| (field(&entry, "PRIORITY"), field(&entry, "MESSAGE"))).collect()
     }
 
+    fn journalctl(&self, words: &[&str]) -> String {
+        let mut command = Command::new("journalctl");
+        command.arg("--directory").arg(self.case.dir().join("journal")).args(words);
+        let output = command.output().expect("journalctl");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
     /// What systemd and the units have said, for a test that fails.
     fn told(&self) -> String {
-        let log = fs::read_to_string(self.case.dir().join("systemd.log")).unwrap_or_default();
-        let messages: String = self.journal().into_iter().map(|(_, text)| text + "\n").collect();
-        log + &messages
+        self.journalctl(&["--output", "short-precise"])
     }
 }
 

@@ -25,7 +25,7 @@ inside() {
     chmod 700 "$dir/run"
     # Nothing but the test's units.
     env -i PATH="$PATH" HOME="$dir/home" XDG_RUNTIME_DIR="$dir/run" SYSTEMD_UNIT_PATH="$dir/units" SYSTEMD_GENERATOR_PATH= \
-        SYSTEMD_ENVIRONMENT_GENERATOR_PATH= "$library/systemd" --user --log-target=console >"$dir/systemd.log" 2>&1 &
+        SYSTEMD_ENVIRONMENT_GENERATOR_PATH= "$library/systemd" --user --log-target=journal &
     wait $!
 }
 
