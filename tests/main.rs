@@ -15,7 +15,7 @@
 //! | zklock itself is killed or frozen, or its clock faked | [`two_processes`], [`escape_small`], [`faked_clock`] |
 //! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`], [`limits`], [`open_files`] |
 //! | messages | [`live_line`], [`progress`], [`log_json`], [`service_manager`], [`unread_stderr`], [`unwritable_stdout`] |
-//! | the subcommands | [`status`], [`check`], [`revoke`]; `forget` is in [`once_per`] |
+//! | the subcommands | [`status`], [`check`], [`revoke`], [`wait`](mod@wait); `forget` is in [`once_per`] |
 //! | zklock is upgraded | [`upgrade`], [`replaced`] |
 //! | the sources and the pages | [`architecture`], [`documentation`] |
 //! | what `scripts/package` builds | [`packages`] |
@@ -98,4 +98,5 @@ mod two_processes;
 mod unread_stderr;
 mod unwritable_stdout;
 mod upgrade;
+mod wait;
 mod wakeups;

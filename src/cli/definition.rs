@@ -29,6 +29,7 @@ use super::subcommands::Subcommand;
                       zklock status [--json] [--watch] [--recursive] [--exit-code] [PATH ...]\n       \
                       zklock status --openmetrics [PATH ...]\n       \
                       zklock revoke PATH [--node NODE | --all] [--force]\n       \
+                      zklock wait [-n] [-w SECS] [-E N] PATH ...\n       \
                       zklock check [--json] [--create-chroot] [PATH]\n       \
                       zklock forget PATH",
     after_long_help = EXIT_CODES,
@@ -182,7 +183,13 @@ pub(super) fn subcommand_with(definition: &Command, option: &str) -> Option<Stri
 pub(super) fn check_goes_with_subcommand(line: &ArgMatches) -> Result<(), StartError> {
     let Some(subcommand) = line.subcommand_name() else { return Ok(()) };
     let of_the_lock = LockOptions::augment_args(Command::new("lock"));
-    let has_effect = |id: &str| subcommand == "check" && id == "session_timeout";
+    let has_effect = |id: &str| match subcommand {
+        "check" => id == "session_timeout",
+        "wait" => {
+            matches!(id, "nonblock" | "timeout" | "progress" | "conflict_exit_code" | "session_timeout")
+        }
+        _ => false,
+    };
     let is_misplaced = |id: &str| is_given(line, id) && !has_effect(id);
     match of_the_lock.get_arguments().find(|arg| is_misplaced(arg.get_id().as_str())) {
         Some(arg) => {

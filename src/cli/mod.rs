@@ -32,7 +32,7 @@ pub use self::own_script::refuse_own_script;
 pub use self::security::SecurityOptions;
 pub use self::settings::{Setting, SettingValue, Source};
 pub use self::subcommands::{
-    CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Subcommand,
+    CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Subcommand, WaitOptions,
 };
 use crate::config::{self, Config, ConfigError};
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use zklock_core::duration;
 use zklock_core::path::{LockPath, NodePath, PathError};
 use zklock_core::text::escaped;
 
@@ -17,6 +18,8 @@ pub enum Subcommand {
     Status(StatusOptions),
     /// Ask the holder of a lock to give it up
     Revoke(RevokeOptions),
+    /// Wait until all that now hold or queue for locks are gone, and take none
+    Wait(WaitOptions),
     /// Check whether the servers, timeouts and permissions are ready for locks
     Check(CheckOptions),
 
@@ -100,6 +103,30 @@ impl RevokeOptions {
         given.name().clone_into(node);
         Ok(())
     }
+}
+
+/// The options of `wait`. Those that aren't given are as for a lock, which a configuration file may set.
+#[derive(Debug, Clone, Args)]
+pub struct WaitOptions {
+    /// Don't wait: if a lock is busy, exit with 124
+    #[arg(short, long, visible_aliases = ["nb", "nonblocking"])]
+    pub nonblock: bool,
+
+    /// Wait at most SECS for all of them, then exit with 124; 0 is -n
+    #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", value_parser = values::checked(duration::parse))]
+    pub timeout: Option<Duration>,
+
+    /// In a long wait, say every SECS who holds the lock; not where a terminal shows it anyway
+    #[arg(long, value_name = "SECS", value_parser = values::checked(values::positive_time))]
+    pub progress: Option<Duration>,
+
+    /// Exit with N if a lock is busy
+    #[arg(short = 'E', long, value_name = "N", value_parser = values::checked(values::exit_code))]
+    pub conflict_exit_code: Option<u8>,
+
+    /// The locks
+    #[arg(value_name = "PATH", required = true, value_parser = values::checked(lock_path))]
+    pub paths: Vec<LockPath>,
 }
 
 /// The options of `check`.

@@ -37,8 +37,8 @@ pub enum Limit {
     Each(Duration),
     /// Until this time for all answers.
     Until(BootTime),
-    /// As long as the connection lasts: [`BlockingError::Disconnected`].
-    Connection,
+    /// As long as the connection lasts ([`BlockingError::Disconnected`]), but at most until this time.
+    Connection(Option<BootTime>),
 }
 
 impl Limit {
@@ -47,7 +47,7 @@ impl Limit {
         match self {
             Self::Each(time) => Some(clock::now() + time),
             Self::Until(deadline) => Some(deadline),
-            Self::Connection => None,
+            Self::Connection(deadline) => deadline,
         }
     }
 }
@@ -135,6 +135,8 @@ pub enum Wakeup {
     Changed,
     /// The connection is lost. Changes since then are noticed after a reconnection.
     Disconnected,
+    /// The time is over.
+    TimedOut,
 }
 
 enum SessionMessage {
@@ -170,7 +172,7 @@ impl<'a> BlockingSession<'a> {
         let (sender, messages) = mpsc::channel();
         let within = match limit {
             Limit::Each(time) => time,
-            Limit::Until(_) | Limit::Connection => {
+            Limit::Until(_) | Limit::Connection(_) => {
                 limit.deadline().map_or(Duration::MAX, |deadline| deadline.since(clock::now()))
             }
         };
@@ -402,7 +404,7 @@ impl<'a> BlockingSession<'a> {
     /// Lets each of the following requests wait for its answer as long as the connection lasts. If the connection is lost,
     /// [`wait_for_change`](Self::wait_for_change) must be called before the next request.
     pub fn wait_as_long_as_connected(&mut self) {
-        self.limit = Limit::Connection;
+        self.limit = Limit::Connection(None);
     }
 
     /// Sends requests that the core has made, all in flight together, in an existing session. The answers are in the order of the
@@ -462,7 +464,7 @@ impl<'a> BlockingSession<'a> {
     /// requests, and arrives before the reconnection.
     fn check_connection(&self) -> Result<(), BlockingError> {
         match self.limit {
-            Limit::Connection if self.disconnected => Err(BlockingError::Disconnected),
+            Limit::Connection(_) if self.disconnected => Err(BlockingError::Disconnected),
             _ => Ok(()),
         }
     }
@@ -477,13 +479,19 @@ impl<'a> BlockingSession<'a> {
         std::mem::take(&mut self.unwatched)
     }
 
-    /// Waits until something that is watched may have changed, or the connection is lost, however long that takes.
-    pub fn wait_for_change(&mut self) -> Result<Wakeup, BlockingError> {
+    /// Waits until something that is watched may have changed, or the connection is lost, or `until` is over.
+    pub fn wait_for_change(&mut self, until: Option<BootTime>) -> Result<Wakeup, BlockingError> {
         while !self.changed {
             if std::mem::take(&mut self.disconnected) {
                 return Ok(Wakeup::Disconnected);
             }
-            match self.next_message(None)? {
+            let message = match self.next_message(until) {
+                Err(BlockingError::TimedOut(_)) if until.is_some_and(|until| until <= clock::now()) => {
+                    return Ok(Wakeup::TimedOut);
+                }
+                message => message?,
+            };
+            match message {
                 SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
                 SessionMessage::Reply(..) => {}
                 SessionMessage::Change(change) => self.session_changed(change)?,
@@ -497,6 +505,20 @@ impl<'a> BlockingSession<'a> {
         }
         self.changed = false;
         Ok(Wakeup::Changed)
+    }
+
+    /// Waits until there is a connection again. The caller must look at what is watched, which may have changed.
+    pub fn reconnect(&mut self, until: Option<BootTime>) -> Result<(), BlockingError> {
+        self.disconnected = true;
+        self.begin_to_wait(until);
+        while self.disconnected {
+            if let SessionMessage::Change(change) = self.next_message(until)? {
+                self.session_changed(change)?;
+            }
+        }
+        self.stop_waiting();
+        self.changed = false;
+        Ok(())
     }
 
     /// The session timeout that the servers granted, once there is a session.

@@ -54,7 +54,7 @@ fn user_name(uid: Uid) -> Option<String> {
 
 /// The identity of the process with this pid, different from that of every other process. `None` if `/proc` doesn't
 /// provide it.
-fn process(pid: Pid) -> Option<Process> {
+pub fn process(pid: Pid) -> Option<Process> {
     let started = proc_stat::of(pid)?.started;
     let boot = proc_file::read("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned();
     let namespace = fs::read_link("/proc/self/ns/pid").ok()?.to_string_lossy().into_owned();

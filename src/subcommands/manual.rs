@@ -33,9 +33,10 @@ fn subcommands(text: &mut Vec<u8>) -> io::Result<()> {
         for arg in subcommand.get_arguments() {
             let value = arg.get_value_names().unwrap_or_default().first().map(ToString::to_string);
             let value = value.filter(|_| arg.get_action().takes_values());
+            let short = arg.get_short().map(|short| format!("\\fB\\-{short}\\fR, ")).unwrap_or_default();
             let name = match (arg.get_long(), value) {
-                (Some(long), Some(value)) => format!("\\fB\\-\\-{}\\fR \\fI{value}\\fR", roff(long)),
-                (Some(long), None) => format!("\\fB\\-\\-{}\\fR", roff(long)),
+                (Some(long), Some(value)) => format!("{short}\\fB\\-\\-{}\\fR \\fI{value}\\fR", roff(long)),
+                (Some(long), None) => format!("{short}\\fB\\-\\-{}\\fR", roff(long)),
                 (None, value) => format!("\\fI{}\\fR", value.unwrap_or_default()),
             };
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();

@@ -46,6 +46,10 @@ exits with 0, or with 125 if it failed. With \fB\-\-exit\-code\fR it exits with 
 .B zklock revoke
 exits with 0 if a holder was asked to stop, with 1 if there was none, and with 125 if it failed.
 .PP
+.B zklock wait
+exits with 0 when all that held the locks or queued for them when it began are gone, with 124 (\fB\-E\fR) if a lock is
+busy with \fB\-n\fR or when \fB\-w\fR ran out, and with 125 if it failed.
+.PP
 .B zklock check
 exits with 0 when the set-up is ready for locks, with 1 when it works with warnings, and with 125 when none can be taken.
 .PP
@@ -149,6 +153,14 @@ Watch a lock, test whether it is free, and ask its holder to stop:
 zklock status \-\-watch /locks/deploy
 zklock status \-\-exit\-code /locks/deploy && echo free
 zklock revoke /locks/deploy
+.EE
+.RE
+.PP
+Wait until no migration runs or waits, without taking its lock:
+.PP
+.RS 4
+.EX
+zklock wait \-w 600 /locks/migration && ./deploy.sh
 .EE
 .RE
 .PP

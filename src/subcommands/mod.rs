@@ -12,6 +12,7 @@ mod revoke;
 mod session;
 mod settings;
 mod status;
+mod wait;
 
 use anyhow::Result;
 use jiff::Timestamp;
@@ -37,6 +38,7 @@ pub fn run(subcommand: &Subcommand, options: &Options) -> Result<Exit> {
         }
         Subcommand::Status(status) => status::run(status, options),
         Subcommand::Revoke(revoke) => revoke::run(revoke, options),
+        Subcommand::Wait(wait) => wait::run(wait, options),
         Subcommand::Check(check) => check::run(check, options),
         Subcommand::Forget(forget) => forget::run(forget, options),
         Subcommand::Completions { shell } => print(completions(*shell).as_bytes()),

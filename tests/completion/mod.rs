@@ -31,6 +31,8 @@ fn subcommands_options_and_values(name: &str) {
             ("zklock -n forg", "zklock -n forget "),
             ("zklock status --rec", "zklock status --recursive "),
             ("zklock revoke --fo", "zklock revoke --force "),
+            ("zklock wai", "zklock wait "),
+            ("zklock wait --time", "zklock wait --timeout "),
             ("zklock -z a:1,b:2 --slo", "zklock -z a:1,b:2 --slots "),
             ("zklock --naming kaz", "zklock --naming kazoo "),
             ("zklock --naming=kaz", "zklock --naming=kazoo "),
@@ -93,6 +95,7 @@ fn lock_paths(name: &str) {
             &[
                 (&format!("zklock -n {above}/be"), &format!("zklock -n {below} ")),
                 (&format!("zklock status {}-abo", case.path()), &format!("zklock status {above}/")),
+                (&format!("zklock wait -w 5 {above}/be"), &format!("zklock wait -w 5 {below} ")),
                 (&format!("zklock revoke {above}/"), &format!("zklock revoke {below} ")),
             ],
         );

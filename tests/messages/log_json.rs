@@ -75,7 +75,8 @@ fn the_steps_of_every_run_are_milestones() {
         let reports = messages().into_iter().map(|message| message.report());
         reports.filter(|report| report.is_milestone() == is_milestone).map(|report| report.event).collect()
     };
-    let milestones = ["queued", "waiting", "awaiting_servers", "acquired", "started", "released", "left"];
+    let milestones =
+        ["queued", "waiting", "awaiting_servers", "acquired", "started", "released", "left", "free"];
     assert_eq!(events(true), BTreeSet::from(milestones));
     assert!(events(false).contains("lost") && events(false).contains("error"));
 }

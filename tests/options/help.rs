@@ -110,6 +110,7 @@ fn every_option_that_a_help_shows_is_accepted() {
         (Some("revoke"), &["/l"]),
         (Some("check"), &["/l"]),
         (Some("forget"), &["/l"]),
+        (Some("wait"), &["/l"]),
     ] {
         let help = case.zklock().args(subcommand).arg("--help").run();
         for option in shown(&help.assert_code(0).stdout) {
@@ -157,6 +158,9 @@ fn every_option_that_is_a_remedy_for_unreachable_servers_is_accepted() {
         (&["revoke"], &["/l"]),
         (&["check"], &["/l"]),
         (&["forget"], &["/l"]),
+        (&["wait"], &["/l"]),
+        (&["wait", "-w", "1ms"], &["/l"]),
+        (&["wait", "-n"], &["/l"]),
     ] {
         let said = accepted(at_nowhere(&case).args(words).args(paths));
         let remedies = options_in(&said);

@@ -65,7 +65,7 @@ pub(crate) use {
     keys::{Authority, Identity, Keys},
     lines::Lines,
     namespace::{has_namespaces, unshare},
-    neighbour::{NeighbourLock, curator, kazoo},
+    neighbour::{Neighbour, NeighbourLock, curator, kazoo},
     observer::Observer,
     operators::{end, end_holder, holder, host, start},
     other_user::OtherUser,

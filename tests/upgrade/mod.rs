@@ -14,6 +14,7 @@ mod several;
 mod slots;
 mod soak;
 mod status;
+mod wait;
 
 use crate::support::{Case, DEADLINE, Running, Zklock, end, shared, skip, wait_until};
 use std::path::{Path, PathBuf};

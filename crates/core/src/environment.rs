@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::path::LockPath;
+use crate::path::{LockPath, NodePath};
+use crate::protocol::ReadNode;
 use crate::queue::name::{Family, Mode, prefix};
 
 /// Tells a zklock inside the command which locks are held around it.
@@ -50,6 +51,21 @@ impl HeldLock {
     /// Whether this is the lock with this path under this chroot.
     pub fn is_of(&self, chroot: &str, path: &LockPath) -> bool {
         self.path == full_path(chroot, path)
+    }
+
+    /// Whether the lock is still held, by what was read at its node's path. Otherwise the variable is stale: a daemon
+    /// inherits it and outlives the lock.
+    pub fn is_still_held(&self, node: &ReadNode) -> bool {
+        match node {
+            // The owner's ACL hides the node from other clients. Its name contains a uuid, so it can't be another node.
+            ReadNode::Hidden => true,
+            ReadNode::Seen(node) => node.czxid == self.fencing_token && node.owner == self.session,
+        }
+    }
+
+    /// The node's path below the chroot of the connect string.
+    pub fn node_below(&self, chroot: &str) -> NodePath {
+        self.node.strip_prefix(chroot).unwrap_or(&self.node).into()
     }
 
     /// The mode; `None` if this version doesn't know it.

@@ -101,6 +101,10 @@ pub enum Message {
         after: Duration,
         token: i64,
     },
+    /// `zklock wait`: all that held the lock or queued for it are gone.
+    Free {
+        after: Duration,
+    },
     /// With `-n` or `-w 0`.
     Busy {
         holder: String,
@@ -218,6 +222,10 @@ pub enum Message {
         outer: String,
         inner: Mode,
     },
+    /// `zklock wait` inside a command that shares the lock with others.
+    WaitsInside {
+        outer: String,
+    },
 
     // While the command runs.
     /// The command couldn't be started, or its environment variables couldn't be made.
@@ -309,7 +317,7 @@ impl LogEntry {
     pub fn is_milestone(&self) -> bool {
         matches!(
             self.event,
-            "queued" | "waiting" | "awaiting_servers" | "acquired" | "started" | "released" | "left"
+            "queued" | "waiting" | "awaiting_servers" | "acquired" | "started" | "released" | "left" | "free"
         )
     }
 }
@@ -367,6 +375,9 @@ impl Message {
             Self::Acquired { after, token } => {
                 let text = format!("acquired after {}, fencing token {token}", time(*after));
                 LogEntry::step("acquired", text).with("waited", seconds(*after))
+            }
+            Self::Free { after } => {
+                LogEntry::step("free", format!("free after {}", time(*after))).with("waited", seconds(*after))
             }
             Self::Busy { holder } => {
                 LogEntry::warning("busy", format!("busy: held by {holder}")).with("holder", holder.as_str())
@@ -529,6 +540,13 @@ impl Message {
                 format!(
                     "the surrounding command holds it as {outer}, and this asks for {inner}, so it would wait \
                      for itself forever: ask for {inner} outside too, or use another path"
+                ),
+            ),
+            Self::WaitsInside { outer } => LogEntry::error(
+                "nesting",
+                format!(
+                    "the surrounding command holds it as {outer}, so this would wait for itself forever: wait before \
+                     that command takes the lock, or outside it"
                 ),
             ),
             Self::NotStarted(why) => LogEntry::error("not_started", why.as_str()),

@@ -157,7 +157,7 @@ fn show_and_wait(
         Ok(None) => {}
         end => return end,
     }
-    while session.wait_for_change()? == Wakeup::Disconnected {
+    while session.wait_for_change(None)? == Wakeup::Disconnected {
         report_disconnection(screen, shown)?;
     }
     Ok(None)

@@ -4,7 +4,7 @@
 //! themselves first.
 
 use super::name::{Family, Mode, Name};
-use super::queue_error::refusal;
+use super::queue_error::{self, refusal};
 pub use super::queue_error::{QueueError, SEQUENCE_LIMIT};
 use crate::planted::{Mistake, planted};
 
@@ -31,7 +31,7 @@ pub enum Decision {
 
 /// Decides for the contender whose node is named `own` among `children`, in any order.
 pub fn decide(children: &[String], own: &str) -> Decision {
-    let queue = sorted(children);
+    let queue = in_order(children);
     match queue.iter().position(|name| name.text == own) {
         Some(own) => judge(&queue, own),
         None if planted(Mistake::GoneIsFirst) => Decision::Hold,
@@ -41,7 +41,7 @@ pub fn decide(children: &[String], own: &str) -> Decision {
 
 /// Decides as if a contender of this family and mode entered the queue now, as the last.
 pub fn decide_as_next(children: &[String], family: Family, mode: Mode) -> Decision {
-    let mut queue = sorted(children);
+    let mut queue = in_order(children);
     let sequence = queue.last().map_or(0, |last| last.sequence.saturating_add(1));
     queue.push(Name { text: "", family, mode, sequence });
     judge(&queue, queue.len() - 1)
@@ -60,7 +60,7 @@ pub struct QueueEntry<'a> {
 
 /// All contenders in order, for status displays. Families that don't see each other's nodes have a queue each.
 pub fn queue_entries(children: &[String]) -> Vec<QueueEntry<'_>> {
-    let (all, mut entries) = (sorted(children), vec![]);
+    let (all, mut entries) = (in_order(children), vec![]);
     for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
         // Counted on the way, because thousands may queue. A reader waits for fewer contenders than anyone else.
         let (mut ahead_of_readers, mut ahead_of_others) = (0, 0);
@@ -75,6 +75,11 @@ pub fn queue_entries(children: &[String]) -> Vec<QueueEntry<'_>> {
     entries
 }
 
+/// Why the numbers of these nodes don't say in which order they queued, if they don't.
+pub fn disorder(children: &[String]) -> Option<QueueError> {
+    queue_error::disorder(&in_order(children))
+}
+
 /// Whether a contender entered after the one whose node is named `own`.
 pub fn anybody_behind(children: &[String], own: &str) -> bool {
     let number = Name::parse(own).map(|own| own.sequence);
@@ -83,7 +88,7 @@ pub fn anybody_behind(children: &[String], own: &str) -> bool {
 
 /// The contenders in order. A Curator writer comes before the reader that it stepped down to, which has the same
 /// number.
-fn sorted(children: &[String]) -> Vec<Name<'_>> {
+pub(super) fn in_order(children: &[String]) -> Vec<Name<'_>> {
     let mut queue: Vec<Name<'_>> = children.iter().filter_map(|child| Name::parse(child)).collect();
     queue.sort_by_key(|name| (name.sequence, name.mode == Mode::Shared));
     if planted(Mistake::OrderByName) {
@@ -395,7 +400,7 @@ mod tests {
             "((_c_[0-9a-f]{32}-)?(read-|slots[123]-)?lock-|(_c_[0-9a-f]{32}-)?__(READ|WRIT)__|[0-9a-f]{32}__(r?lock)__)(-00000000|000000000)[0-9]",
             0..12,
         )) {
-            let all = sorted(&children);
+            let all = in_order(&children);
             let mut expected = vec![];
             for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
                 let queue: Vec<_> = all.iter().filter(|name| name.family == family).cloned().collect();

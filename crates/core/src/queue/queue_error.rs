@@ -67,17 +67,23 @@ pub(super) fn refusal(sorted: &[Name<'_>], own: usize) -> Option<QueueError> {
     if let Some(other) = sorted.iter().find(|name| name.family != me.family) {
         return Some(QueueError::OtherFamily { node: other.text.to_owned(), family: other.family });
     }
-    if let Some(worn) = sorted.iter().find(|name| !(0..SEQUENCE_LIMIT).contains(&name.sequence)) {
-        return Some(QueueError::CounterEnd { node: worn.text.to_owned() });
-    }
-    if let Some([one, other]) = sorted.array_windows().find(|[one, other]| is_tie(one, other)) {
-        return Some(QueueError::Tie { one: one.text.to_owned(), other: other.text.to_owned() });
+    if let Some(disorder) = disorder(sorted) {
+        return Some(disorder);
     }
     let ahead = sorted.iter().take(own);
     ahead
         .filter(|name| !agree(name.mode, me.mode))
         .map(|name| QueueError::OtherKind { node: name.text.to_owned(), theirs: name.mode, ours: me.mode })
         .next()
+}
+
+/// The reason why the numbers of a sorted queue say nothing.
+pub(super) fn disorder(sorted: &[Name<'_>]) -> Option<QueueError> {
+    if let Some(worn) = sorted.iter().find(|name| !(0..SEQUENCE_LIMIT).contains(&name.sequence)) {
+        return Some(QueueError::CounterEnd { node: worn.text.to_owned() });
+    }
+    let tie = sorted.array_windows().find(|[one, other]| is_tie(one, other));
+    tie.map(|[one, other]| QueueError::Tie { one: one.text.to_owned(), other: other.text.to_owned() })
 }
 
 /// A Curator writer that steps down to reading creates a read node with its own number.

@@ -9,7 +9,7 @@ use crate::planted::{Mistake, planted};
 use crate::protocol::{Asker, Request};
 use crate::queue::name::{Mode, Name};
 use crate::queue::order::queue_entries;
-use crate::queue::record::Record;
+use crate::queue::record::{Process, Record};
 
 /// What is known of the zklocks that started this one. They are looked up only once another contender is ahead, because
 /// most runs never wait.
@@ -58,14 +58,9 @@ impl Lineage {
 
     /// The message if the contender with this data is an ancestor.
     pub(super) fn waits_for_itself(&self, data: &[u8], ctx: &Context<'_>) -> Option<Message> {
-        let ancestors = self.ancestors.as_deref().filter(|ancestors| !ancestors.is_empty())?;
         let own = ctx.state.record.as_ref()?.process.as_ref()?;
-        let Record { pid, process, .. } = Record::from_bytes(data)?;
-        let process = process?;
-        let is_here = process.boot == own.boot && process.namespace == own.namespace;
-        let ancestor = Ancestor { pid, started: process.started };
-        let is_seen = is_here && !planted(Mistake::AncestorUnseen);
-        (is_seen && ancestors.contains(&ancestor)).then_some(Message::WaitsForItself { pid })
+        let pid = ancestor(data, own, self.ancestors.as_deref()?)?;
+        Some(Message::WaitsForItself { pid })
     }
 
     fn judge(&self, data: &[u8], holder: Option<NodePath>, ctx: &mut Context<'_>) -> Option<Next> {
@@ -87,6 +82,17 @@ impl Lineage {
         let Some(lock) = ctx.current_lock() else { return };
         ctx.request(Asker::WaitingLine, read_holders(&lock, children));
     }
+}
+
+/// The pid of the contender with this data if it is one of the `ancestors` of the process `own`.
+pub fn ancestor(data: &[u8], own: &Process, ancestors: &[Ancestor]) -> Option<u32> {
+    if ancestors.is_empty() || planted(Mistake::AncestorUnseen) {
+        return None;
+    }
+    let Record { pid, process, .. } = Record::from_bytes(data)?;
+    let process = process?;
+    let is_here = process.boot == own.boot && process.namespace == own.namespace;
+    (is_here && ancestors.contains(&Ancestor { pid, started: process.started })).then_some(pid)
 }
 
 /// The request that shows whether an ancestor is among the holders, of which `holder` is the first, if its node isn't

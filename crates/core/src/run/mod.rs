@@ -27,6 +27,7 @@ use self::claim::Claim;
 pub use self::drive::{Driver, Step};
 pub use self::effect::{Effect, End, JobEffect, Line, Notice, Seen, StoppedBy, WaitingLine};
 pub use self::input::{Ancestor, Foreground, Input, Introduction, KillRound, LeaderChange, LookUp, Stop};
+pub use self::lineage::ancestor;
 use self::nested::Nested;
 use self::notices::{Activity, Notices};
 pub use self::plan::{Plan, Surroundings};

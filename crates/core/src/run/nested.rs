@@ -74,9 +74,7 @@ impl Nested {
     }
 
     fn look_up(&self, ctx: &mut Context<'_>) {
-        let chroot = &ctx.plan.chroot;
-        let node = |held: &HeldLock| held.node.strip_prefix(chroot).unwrap_or(&held.node).into();
-        let nodes = self.candidates.iter().map(node).collect();
+        let nodes = self.candidates.iter().map(|held| held.node_below(&ctx.plan.chroot)).collect();
         ctx.emit(Effect::LookUp(nodes));
     }
 
@@ -85,9 +83,7 @@ impl Nested {
     fn seen(&self, nodes: &[Option<ReadNode>], ctx: &mut Context<'_>) -> Next {
         let plan = ctx.plan;
         let is_there = |held: &HeldLock, node: &Option<ReadNode>| match node {
-            // The owner's ACL hides the node from other clients. Its name contains a uuid, so it can't be another node.
-            Some(ReadNode::Hidden) => true,
-            Some(ReadNode::Seen(node)) => node.czxid == held.fencing_token && node.owner == held.session,
+            Some(node) => held.is_still_held(node),
             None => planted(Mistake::HeldUnchecked),
         };
         let seen = self.candidates.iter().zip(nodes).filter(|(held, node)| is_there(held, node));
