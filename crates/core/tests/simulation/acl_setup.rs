@@ -75,10 +75,16 @@ pub(crate) fn create_locks(ensemble: &mut Ensemble, contenders: &[Contender]) {
         ensemble.set_identity(zone, contender.who());
     }
     if let Some(AclSetup { outsiders, .. }) = contenders.iter().find_map(|contender| contender.acl_setup) {
-        ensemble.lay("/locks", Acl::OPEN);
-        for lock in ["/locks/a", "/locks/b"] {
-            ensemble.lay(lock, Acl { members: Acl::ALL, outsiders });
-        }
+        ensemble.lay_locks(Acl { members: Acl::ALL, outsiders });
+    }
+}
+
+impl Ensemble {
+    /// Creates the nodes of all locks before the run begins.
+    pub(crate) fn lay_locks(&mut self, acl: Acl) {
+        self.lay("/locks", Acl::OPEN);
+        self.lay("/locks/a", acl);
+        self.lay("/locks/b", acl);
     }
 }
 

@@ -76,12 +76,8 @@ impl Command {
     /// A command that is itself a zklock and ends when that zklock does. Before it has begun, a signal ends it
     /// immediately.
     pub(crate) fn inner(now: u64) -> Self {
-        Self::single(u64::MAX / 4, Some(0), now)
-    }
-
-    /// A command with one process, which ends well after this time unless a signal that it obeys ends it.
-    pub(crate) fn single(lasts: u64, obeys: Option<u64>, now: u64) -> Self {
-        Self::start(&CommandBehaviour { lasts, exit: Exit::Code(0), obeys, others: vec![] }, now)
+        let (lasts, exit) = (u64::MAX / 4, Exit::Code(0));
+        Self::start(&CommandBehaviour { lasts, exit, obeys: Some(0), others: vec![] }, now)
     }
 
     /// Kills the leader from outside, unless it is dead.
@@ -128,13 +124,14 @@ impl Command {
     }
 
     /// Whether any of its processes runs.
-    pub(crate) fn runs(&self) -> bool {
-        self.processes.iter().any(|process| !process.dead && process.stopped.is_none())
+    pub(crate) fn runs(&self, now: u64) -> bool {
+        let runs = |process: &Process| !process.dead && process.stopped.is_none() && process.ends > now;
+        self.processes.iter().any(runs)
     }
 
     /// Whether a process that the lock has to protect runs. A stopped process does nothing.
-    pub(crate) fn needs_the_lock(&self) -> bool {
-        !self.ended_by_itself && self.runs()
+    pub(crate) fn needs_the_lock(&self, now: u64) -> bool {
+        !self.ended_by_itself && self.runs(now)
     }
 
     /// Whether no process is left, except perhaps a dead leader.

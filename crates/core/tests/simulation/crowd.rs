@@ -1,25 +1,26 @@
-//! Measures what a crowd of contenders for one lock costs, by its size. Each contender is the shipped `Run` with its
-//! own session.
+//! Measures what a crowd of contenders for one lock costs, by its size. Each contender is a whole zklock with a
+//! host of its own.
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
-use std::collections::HashMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use uuid::Uuid;
-use zklock_core::protocol::{Request, SessionChange};
+use zklock_core::exit::Exit;
+use zklock_core::protocol::{Asker, QuestionIndex, Request};
 use zklock_core::queue::name::{Family, Mode, prefix};
 
-use super::bare::{Bare, BareOptions, Counts};
-use super::client::{Client, ClientEvent, HostClock, Settings};
-use super::ensemble::wire::Acl;
-use super::ensemble::{Config, ConnId, Ensemble, MS, Output, mix};
+use super::ensemble::{Config, MS, mix};
+use super::host::Zklock;
 use super::options::Options;
+use super::scenario::{Contender, Scenario};
+use super::world::{Event, World};
 
 const SECOND: u64 = 1_000 * MS;
+const TICK: u64 = 2 * SECOND;
 const SLOTS: u32 = 10;
-const LOCK: &[&str] = &["/locks/job"];
+const LOCK: &str = "/locks/a";
 
 /// The kind of contenders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -45,8 +46,10 @@ impl Kind {
         if self == Self::Slots { SLOTS as usize } else { 1 }
     }
 
-    fn most_at_once(self, count: usize) -> usize {
-        if self == Self::Readers { count } else { self.holders() }
+    /// A contender, which is a holder or a waiter.
+    fn contender(self, number: usize) -> Contender {
+        let lasts = if number < self.holders() { u64::MAX / 4 } else { MS };
+        Contender { mode: self.mode(number == 0), ..Contender::exact(30 * SECOND, lasts, 0) }
     }
 }
 
@@ -94,66 +97,54 @@ impl fmt::Display for Figures {
     }
 }
 
-struct Crowd {
-    kind: Kind,
-    ensemble: Ensemble,
-    contenders: Vec<Bare>,
-    by_conn: HashMap<ConnId, usize>,
-    running: usize,
-    over: usize,
-    last_token: i64,
-    /// The owner of the idle nodes.
-    extra: Option<Client>,
-}
-
 /// Queues this many waiters behind the holders, and this many idle nodes behind the waiters. Then the first `turns`
 /// waiters run their commands.
 ///
 /// Each contender lists the queue twice, so a full crowd of n costs n² names. With idle nodes behind it, a small crowd
 /// shows what a hand-off costs in a long queue.
 pub(crate) fn run(kind: Kind, waiters: usize, nodes: usize, turns: usize) -> Figures {
-    let began = Instant::now();
-    let mut ensemble = Ensemble::new(Config { tick: 2 * SECOND, ..Config::new(3, 1) });
-    while !ensemble.is_whole() {
-        ensemble.next(ensemble.now() + 100 * MS);
-    }
-    let count = waiters + kind.holders();
-    let mut crowd = Crowd {
-        kind,
-        ensemble,
-        contenders: Vec::with_capacity(count),
-        by_conn: HashMap::new(),
-        running: 0,
-        over: 0,
-        last_token: 0,
-        extra: None,
+    let (began, holders) = (Instant::now(), kind.holders());
+    let count = waiters + holders;
+    let scenario = Scenario {
+        seed: 1,
+        tick: Duration::from_nanos(TICK),
+        servers: 3,
+        contenders: (0..count).map(|number| kind.contender(number)).collect(),
+        faults: vec![],
+        aim: None,
     };
+    let config = Config { tick: TICK, zones: count + 1, ..Config::new(3, 1) };
     let before = resident();
+    let mut world = World::with(config, scenario, false);
+    world.await_servers();
     for number in 0..count {
         // The first contender creates the lock path.
-        crowd.enter(number);
-        crowd.pass(if number < kind.holders() { SECOND / 10 } else { MS / 20 });
+        world.start(number);
+        pass(&mut world, if number < holders { SECOND / 10 } else { MS / 20 });
     }
-    crowd.pass(SECOND);
-    assert_eq!(crowd.running, kind.holders());
+    pass(&mut world, SECOND);
+    assert_eq!(world.commands(), holders as u64);
     let bytes = resident().saturating_sub(before) / count;
-    let queued = crowd.counts();
-    crowd.add_nodes(nodes);
-    let since = crowd.ensemble.now();
-    for holder in 0..kind.holders() {
-        crowd.touch(holder, Bare::end_command);
+    let queued = world.counts;
+    add_nodes(&mut world, kind, nodes);
+    let since = world.now;
+    for holder in 0..holders {
+        let command = world.zklocks[holder].command.iter_mut();
+        command.for_each(|command| command.leader_ends(Exit::Code(0), since));
+        world.at(since, Event::Command(holder));
     }
     let turns = turns.min(waiters);
-    while crowd.over < kind.holders() + turns {
-        crowd.pass(MS);
-        assert!(
-            crowd.ensemble.now() - since < 10 * SECOND + waiters as u64 * 20 * MS,
-            "nobody has a turn any more"
-        );
+    let mut over = 0;
+    while over < holders + turns {
+        pass(&mut world, MS);
+        let late = world.now - since > 10 * SECOND + waiters as u64 * 20 * MS;
+        assert!(!late, "nobody has a turn any more");
+        let exits = world.zklocks.iter().filter_map(Zklock::exit);
+        over = exits.inspect(|exit| assert_eq!(*exit, Exit::Code(0))).count();
     }
-    let drained_in = crowd.ensemble.now() - since;
-    let drained = crowd.counts();
-    let served = crowd.over - kind.holders();
+    let drained_in = world.now - since;
+    let drained = world.counts;
+    let served = over - holders;
     let each = |before: u64, after: u64, among: usize| (after - before) as f64 / among as f64;
     Figures {
         kind,
@@ -162,9 +153,9 @@ pub(crate) fn run(kind: Kind, waiters: usize, nodes: usize, turns: usize) -> Fig
         served,
         bytes,
         requests_to_queue: each(0, queued.requests, count),
-        requests_for_a_turn: each(queued.requests, drained.requests, crowd.over),
-        lists_for_a_turn: each(queued.lists, drained.lists, crowd.over),
-        wakes_for_a_release: each(queued.wakes, drained.wakes, crowd.over),
+        requests_for_a_turn: each(queued.requests, drained.requests, over),
+        lists_for_a_turn: each(queued.lists, drained.lists, over),
+        wakes_for_a_release: each(queued.wakes, drained.wakes, over),
         confirmations_a_second: each(queued.confirmations, drained.confirmations, waiters)
             / drained_in as f64
             * SECOND as f64
@@ -174,124 +165,28 @@ pub(crate) fn run(kind: Kind, waiters: usize, nodes: usize, turns: usize) -> Fig
     }
 }
 
-impl Crowd {
-    fn enter(&mut self, number: usize) {
-        let holds = number < self.kind.holders();
-        let options = BareOptions {
-            locks: LOCK,
-            mode: self.kind.mode(number == 0),
-            timeout: 30 * SECOND,
-            lasts: if holds { u64::MAX / 4 } else { MS },
-            reaping: 0,
-            zone: 0,
-            servers: vec![0, 1, 2],
-            clock: HostClock::default(),
-        };
-        let bare = Bare::begin(&mut self.ensemble, options, number as u64);
-        self.contenders.push(bare);
-        self.touch(number, |_, _| ());
-    }
+/// Lets time pass in which nothing is violated.
+fn pass(world: &mut World, span: u64) {
+    world.pass(world.now + span);
+    assert_eq!(world.checks.violation, None);
+}
 
-    /// Creates nodes in one session that is otherwise idle.
-    fn add_nodes(&mut self, count: usize) {
-        if count == 0 {
-            return;
-        }
-        let settings = Settings {
-            zone: 0,
-            servers: vec![0],
-            timeout: 60 * SECOND,
-            deadline: None,
-            clock: HostClock::default(),
-            acl: Acl::OPEN,
-            seed: 0,
-        };
-        let token = u64::MAX - 1;
-        let mut client = Client::open(&mut self.ensemble, settings, token);
-        let mut left = count;
-        while left > 0 {
-            let until = self.ensemble.now() + SECOND;
-            let Some(output) = self.ensemble.next(until) else { continue };
-            let number = self.number_of(&output);
-            match number {
-                Some(number) => self.touch(number, |bare, ensemble| bare.take(ensemble, output)),
-                None => client.take(&mut self.ensemble, output),
-            }
-            while let Some(news) = client.news() {
-                match news {
-                    ClientEvent::Session(SessionChange::Connected { .. }) => {
-                        for node in 0..count as u64 {
-                            let uuid = Uuid::from_u64_pair(mix(node ^ 1 << 40), node);
-                            let prefix = prefix(Family::Curator, self.kind.mode(false), uuid);
-                            let parent = LOCK[0].to_owned();
-                            let request =
-                                Request::Create { parent: parent.into(), prefix, data: vec![0; 150] };
-                            client.ask(&mut self.ensemble, 0, request);
-                        }
-                    }
-                    ClientEvent::Reply(..) => left -= 1,
-                    ClientEvent::Session(change) => panic!("{change:?}"),
-                }
-            }
-        }
-        self.extra = Some(client);
+/// Creates nodes in one session that is otherwise idle.
+fn add_nodes(world: &mut World, kind: Kind, count: usize) {
+    if count == 0 {
+        return;
     }
-
-    fn number_of(&self, output: &Output) -> Option<usize> {
-        match output {
-            Output::Woken(token) => {
-                Some(Bare::number_of(*token) as usize).filter(|&number| number < self.contenders.len())
-            }
-            Output::FromServer(conn, _) | Output::Closed(conn) => self.by_conn.get(conn).copied(),
-        }
+    world.open_operator();
+    pass(world, 3 * SECOND);
+    let queued = world.ensemble.children(LOCK).len();
+    for node in 0..count as u64 {
+        let uuid = Uuid::from_u64_pair(mix(node ^ 1 << 40), node);
+        let (parent, prefix) = (LOCK.into(), prefix(Family::Curator, kind.mode(false), uuid));
+        let create = Request::Create { parent, prefix, data: vec![0; 150] };
+        world.ask(world.operator.unwrap(), Asker::Question(QuestionIndex(0)), create);
     }
-
-    /// Lets time pass.
-    fn pass(&mut self, span: u64) {
-        let until = self.ensemble.now() + span;
-        while let Some(output) = self.ensemble.next(until) {
-            if let Some(number) = self.number_of(&output) {
-                self.touch(number, |bare, ensemble| bare.take(ensemble, output));
-            } else if let Some(client) = &mut self.extra {
-                client.take(&mut self.ensemble, output);
-            }
-        }
-    }
-
-    /// Acts on one contender, then updates the counts and checks the result.
-    fn touch(&mut self, number: usize, act: impl FnOnce(&mut Bare, &mut Ensemble)) {
-        let most = self.kind.most_at_once(self.contenders.len());
-        let bare = &mut self.contenders[number];
-        let (conn, token, ran, was_over) = (bare.conn(), bare.token, bare.runs(), bare.is_over());
-        act(bare, &mut self.ensemble);
-        if conn != bare.conn() || ran && bare.is_over() {
-            conn.map(|conn| self.by_conn.remove(&conn));
-        }
-        bare.conn().map(|conn| self.by_conn.insert(conn, number));
-        self.running -= usize::from(ran && !bare.runs());
-        if bare.token != token {
-            let is_exclusive = bare.options().mode == Mode::Exclusive;
-            assert!(!is_exclusive || bare.token > self.last_token, "zklock {number} has an old token");
-            self.last_token = bare.token;
-            self.running += 1;
-            assert!(self.running <= most, "{} commands at once", self.running);
-        }
-        if bare.is_over() && !was_over {
-            assert_eq!(bare.exit, Some(zklock_core::exit::Exit::Code(0)), "zklock {number}");
-            self.over += 1;
-        }
-    }
-
-    fn counts(&self) -> Counts {
-        let mut sum = Counts::default();
-        for Counts { requests, lists, confirmations, wakes } in self.contenders.iter().map(|bare| bare.counts)
-        {
-            sum.requests += requests;
-            sum.lists += lists;
-            sum.confirmations += confirmations;
-            sum.wakes += wakes;
-        }
-        sum
+    while world.ensemble.children(LOCK).len() < queued + count {
+        pass(world, SECOND);
     }
 }
 

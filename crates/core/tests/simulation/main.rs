@@ -13,7 +13,6 @@
 //! | `nesting` | zklocks inside the commands of other zklocks |
 //! | `acl_setup` | ACLs: which zklocks may use the locks |
 //! | `aim` | faults that wait for the moment at which they do the most harm |
-//! | `bare` | a zklock without its monitor, for `crowd` and `explore` |
 //! | `crowd` | a crowd of any size for one lock |
 //! | `explore` | a few zklocks under every schedule within a bound |
 //! | `checks`, `bounds` | checks at every step and at the end; upper bounds on times |
@@ -31,7 +30,6 @@
 
 mod acl_setup;
 mod aim;
-mod bare;
 mod bounds;
 mod checks;
 mod client;

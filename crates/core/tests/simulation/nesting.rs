@@ -101,8 +101,8 @@ impl World {
     pub(crate) fn needs_the_lock(&self, index: usize) -> bool {
         let Some(command) = &self.zklocks[index].command else { return false };
         let inner = self.inner_of(index).and_then(|inner| self.zklocks[inner].command.as_ref());
-        command.needs_the_lock()
-            || !command.ended_by_itself && inner.is_some_and(super::command::Command::runs)
+        command.needs_the_lock(self.now)
+            || !command.ended_by_itself && inner.is_some_and(|command| command.runs(self.now))
     }
 
     /// Starts the zklocks that another's command left behind, once that one's lock is released.
@@ -124,7 +124,7 @@ impl World {
     pub(crate) fn check_inner_stopped(&mut self, index: usize) {
         let Some(inner) = self.inner_of(index) else { return };
         let zklock = &self.zklocks[inner];
-        if zklock.works() || zklock.command.as_ref().is_some_and(super::command::Command::runs) {
+        if zklock.works() || zklock.command.as_ref().is_some_and(|command| command.runs(self.now)) {
             self.checks.violated(|| {
                 format!("zklock {index} has stopped its command, and zklock {inner} in it runs")
             });

@@ -12,10 +12,12 @@ use super::aim::Aim;
 use super::client::HostClock;
 use super::command::{CommandBehaviour, Other};
 use super::fault::Fault;
+use super::host::Pace;
 use super::nesting::{self, Origin};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
+pub(crate) const PROGRESS: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Scenario {
@@ -42,15 +44,20 @@ pub(crate) struct Contender {
     pub(crate) nonblock: bool,
     pub(crate) wait: Option<Duration>,
     pub(crate) once_per: Option<Duration>,
+    /// How long it waits before it says what it waits for.
+    pub(crate) progress: Option<Duration>,
     pub(crate) terminates: bool,
     pub(crate) single_child: bool,
     pub(crate) command: CommandBehaviour,
     /// The longest time that a message takes in one direction.
     pub(crate) line: u64,
+    /// The only server that it was told of, unless it knows all.
+    pub(crate) server: Option<usize>,
     /// The ACLs that it meets, if any.
     pub(crate) acl_setup: Option<AclSetup>,
     /// Its host's clock: start and drift.
     pub(crate) clock: HostClock,
+    pub(crate) pace: Pace,
 }
 
 /// A fault, and when it comes.
@@ -107,6 +114,31 @@ pub(crate) fn pick<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
 }
 
 impl Contender {
+    /// One for an exclusive lock, with a command that ignores TERM, on a host that takes no time but for KILL.
+    pub(crate) fn exact(session_timeout: u64, lasts: u64, kill: u64) -> Self {
+        Self {
+            starts: 0,
+            origin: Origin::Itself,
+            inner: None,
+            locks: vec!["/locks/a"],
+            mode: Mode::Exclusive,
+            session_timeout,
+            kill_after: Duration::from_secs(5),
+            nonblock: false,
+            wait: None,
+            once_per: None,
+            progress: None,
+            terminates: true,
+            single_child: false,
+            command: CommandBehaviour { lasts, exit: Exit::Code(0), obeys: None, others: vec![] },
+            line: 0,
+            server: None,
+            acl_setup: None,
+            clock: HostClock::default(),
+            pace: Pace::Exact { kill },
+        }
+    }
+
     fn draw(rng: &mut Rng, kind: u8, tick: Duration) -> Self {
         let mode = match kind {
             0..6 => Mode::Exclusive,
@@ -134,12 +166,15 @@ impl Contender {
             nonblock: rng.u8(0..12) == 0,
             wait: (rng.u8(0..8) == 0).then(|| Duration::from_millis(rng.u64(100..20_000))),
             once_per: once.then(|| Duration::from_secs(rng.u64(1..60))),
+            progress: Some(PROGRESS),
             terminates: rng.u8(0..15) != 0,
             single_child: false,
             command: CommandBehaviour::draw(rng),
             line,
+            server: None,
             acl_setup: None,
             clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000, slept: 0 },
+            pace: Pace::Drawn,
         }
     }
 }

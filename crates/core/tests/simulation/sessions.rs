@@ -1,11 +1,11 @@
 //! The sessions of all zklocks. Each is a simulated client with its own link to the simulated ensemble.
 
 use zklock_core::path::NodePath;
-use zklock_core::protocol::{Asker, LockIndex, QuestionIndex, Request, SessionChange, SessionKey};
+use zklock_core::protocol::{Asker, LockIndex, QuestionIndex, Reply, Request, SessionChange, SessionKey};
 
 use super::client::{Client, ClientEvent, HostClock, Settings};
 use super::ensemble::wire::Acl;
-use super::ensemble::{Direction, Output};
+use super::ensemble::{ConnId, Direction, Output};
 use super::world::{SessionOwner, World};
 
 /// One session of one process, or the attempt to get one.
@@ -21,10 +21,21 @@ pub(crate) struct OwnedSession {
 
 pub(crate) type ClientId = usize;
 
+/// What the workers have sent and heard.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    /// Requests other than confirmations. The release of one lock counts as two.
+    pub(crate) requests: u64,
+    pub(crate) lists: u64,
+    pub(crate) confirmations: u64,
+    /// Watches that fired on another contender's node.
+    pub(crate) wakes: u64,
+}
+
 /// The first number for askers other than locks.
 const OTHERS: usize = 1_000;
 
-pub(crate) fn number(asker: Asker) -> usize {
+fn number(asker: Asker) -> usize {
     match asker {
         Asker::Lock(LockIndex(index)) => index,
         Asker::Lease => OTHERS,
@@ -34,7 +45,7 @@ pub(crate) fn number(asker: Asker) -> usize {
     }
 }
 
-pub(crate) fn asker(number: usize) -> Asker {
+fn asker(number: usize) -> Asker {
     match number.checked_sub(OTHERS) {
         None => Asker::Lock(LockIndex(number)),
         Some(0) => Asker::Lease,
@@ -55,6 +66,11 @@ fn shown(request: &Request) -> String {
 }
 
 impl World {
+    /// Opens the session of an operator, who inspects and changes locks by hand.
+    pub(crate) fn open_operator(&mut self) {
+        self.operator = Some(self.open(SessionOwner::Operator, SessionKey(0), 30_000_000_000, None));
+    }
+
     pub(crate) fn open(
         &mut self,
         owner: SessionOwner,
@@ -67,7 +83,7 @@ impl World {
         let clock = self.host_clock(owner);
         let settings = Settings {
             zone,
-            servers: (0..self.scenario.servers).collect(),
+            servers: self.servers(owner),
             timeout,
             deadline: deadline.map(|deadline| deadline.saturating_sub(clock.slept)),
             clock,
@@ -86,6 +102,11 @@ impl World {
             SessionOwner::Operator => self.zklocks.len(),
             owner => owner.zklock(),
         }
+    }
+
+    fn servers(&self, owner: SessionOwner) -> Vec<usize> {
+        let known = self.zklocks.get(owner.zklock()).and_then(|zklock| zklock.contender.server);
+        known.map_or_else(|| (0..self.scenario.servers).collect(), |server| vec![server])
     }
 
     fn acl(&self, owner: SessionOwner) -> Acl {
@@ -110,13 +131,24 @@ impl World {
         let owner = line.owner;
         self.trace.print(self.now, || format!("    {owner:?} asks {asker:?} {}", shown(&request)));
         self.aim_sees_question(owner, &request);
+        self.count(owner, &request);
         self.sessions[id].client.ask(&mut self.ensemble, number(asker), request);
         self.dirty.push(id);
+    }
+
+    fn count(&mut self, owner: SessionOwner, request: &Request) {
+        let SessionOwner::Worker(_) = owner else { return };
+        let is_list = matches!(request, Request::List(_) | Request::CatchUpAndList(_));
+        let is_confirmation = matches!(request, Request::Confirm(_));
+        self.counts.lists += u64::from(is_list);
+        self.counts.confirmations += u64::from(is_confirmation);
+        self.counts.requests += u64::from(!is_confirmation);
     }
 
     pub(crate) fn release(&mut self, id: ClientId, nodes: Vec<NodePath>) {
         let line = &mut self.sessions[id];
         if !line.client.is_over() {
+            self.counts.requests += nodes.len() as u64 + 1;
             line.client.release(&mut self.ensemble, nodes);
             self.dirty.push(id);
         }
@@ -132,9 +164,7 @@ impl World {
     pub(crate) fn comes_out(&mut self, output: Output) {
         let id = match &output {
             Output::Woken(token) => usize::try_from(*token).ok(),
-            Output::FromServer(conn, _) | Output::Closed(conn) => {
-                self.sessions.iter().position(|line| line.client.conn() == Some(*conn))
-            }
+            Output::FromServer(conn, _) | Output::Closed(conn) => self.owner_of(*conn),
         };
         let Some(id) = id else { return };
         if self.is_frozen(self.sessions[id].owner) {
@@ -143,6 +173,15 @@ impl World {
         self.sessions[id].client.take(&mut self.ensemble, output);
         self.dirty.push(id);
         self.hear_news();
+    }
+
+    /// The session of a connection.
+    fn owner_of(&mut self, conn: ConnId) -> Option<ClientId> {
+        let is_its = |id: &ClientId| self.sessions[*id].client.conn() == Some(conn);
+        let known = self.by_conn.get(&conn).copied().filter(is_its);
+        let id = known.or_else(|| (0..self.sessions.len()).find(is_its))?;
+        self.by_conn.insert(conn, id);
+        Some(id)
     }
 
     /// Handles everything that clients have to report.
@@ -168,10 +207,18 @@ impl World {
                         }
                         self.aim_sees_answer(owner, &reply);
                         self.note_list(owner, &reply);
+                        self.note_wake(owner, asker, &reply);
                         self.hears_reply(owner, key, asker, reply);
                     }
                 }
             }
+        }
+    }
+
+    fn note_wake(&mut self, owner: SessionOwner, asker: Asker, reply: &Reply) {
+        if let (SessionOwner::Worker(index), Reply::Changed(path, _)) = (owner, reply) {
+            let is_own = self.zklocks[index].own.iter().any(|node| node == path.as_str());
+            self.counts.wakes += u64::from(asker != Asker::Lease && !is_own);
         }
     }
 

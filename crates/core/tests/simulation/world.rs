@@ -1,7 +1,6 @@
 //! The simulated time and the queue of events.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::HashMap;
 
 use fastrand::Rng;
 use zklock_core::protocol::{Asker, Reply, SessionChange, SessionKey};
@@ -11,12 +10,14 @@ use super::acl_setup;
 use super::aim::{Move, Progress};
 use super::bounds::LOOK_EVERY;
 use super::checks::Checks;
-use super::ensemble::{Config, Direction, Ensemble};
-use super::fault::Target;
+use super::ensemble::explore::Upcoming;
+use super::ensemble::queue::Queue;
+use super::ensemble::{Config, ConnId, Direction, Ensemble};
+use super::fault::{Fault, Target};
 use super::host::Zklock;
 use super::nesting::Origin;
 use super::scenario::{PlannedFault, Scenario};
-use super::sessions::{ClientId, OwnedSession};
+use super::sessions::{ClientId, Counts, OwnedSession};
 use super::trace::Trace;
 
 /// The owner and purpose of a session.
@@ -71,37 +72,16 @@ pub(crate) enum Event {
     Look,
 }
 
-/// An entry of the queue: time, order of insertion, event. Entries with the same time keep the order of insertion.
-struct Due(u64, u64, Event);
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Self) -> bool {
-        (self.0, self.1) == (other.0, other.1)
-    }
-}
-
-impl Eq for Due {}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.0, self.1).cmp(&(other.0, other.1))
-    }
-}
-
 pub(crate) struct World {
     pub(crate) now: u64,
-    queue: BinaryHeap<Reverse<Due>>,
-    count: u64,
+    queue: Queue<Event>,
     pub(crate) rng: Rng,
     pub(crate) scenario: Scenario,
     pub(crate) ensemble: Ensemble,
     pub(crate) sessions: Vec<OwnedSession>,
+    /// Where the session of a connection was found last.
+    pub(crate) by_conn: HashMap<ConnId, ClientId>,
+    pub(crate) counts: Counts,
     /// Clients that may have something to report.
     pub(crate) dirty: Vec<ClientId>,
     pub(crate) operator: Option<ClientId>,
@@ -122,13 +102,19 @@ impl World {
             container_check: 5_000_000_000,
             ..Config::new(scenario.servers, scenario.seed)
         };
+        Self::with(config, scenario, prints)
+    }
+
+    /// A world whose servers are as configured.
+    pub(crate) fn with(config: Config, scenario: Scenario, prints: bool) -> Self {
         let mut world = Self {
             now: 0,
-            queue: BinaryHeap::new(),
-            count: 0,
+            queue: Queue::new(),
             rng: Rng::with_seed(scenario.seed ^ 0x5bd1_e995),
             ensemble: Ensemble::new(config),
             sessions: vec![],
+            by_conn: HashMap::new(),
+            counts: Counts::default(),
             dirty: vec![],
             operator: None,
             zklocks: scenario.contenders.iter().map(|contender| Zklock::new(contender.clone())).collect(),
@@ -145,12 +131,6 @@ impl World {
                 world.ensemble.delay_link(index, server, Direction::ToServer, delay);
                 world.ensemble.delay_link(index, server, Direction::ToClient, delay);
             }
-            if world.zklocks[index].contender.origin == Origin::Itself {
-                world.at(world.zklocks[index].contender.starts, Event::Start(index));
-            }
-        }
-        for index in 0..world.scenario.faults.len() {
-            world.at(world.scenario.faults[index].at, Event::Fault(index));
         }
         world
     }
@@ -162,19 +142,19 @@ impl World {
     /// Runs the whole scenario. Returns the first violation as an error.
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let limit = self.scenario.limit();
+        for index in 0..self.zklocks.len() {
+            if self.zklocks[index].contender.origin == Origin::Itself {
+                self.at(self.zklocks[index].contender.starts, Event::Start(index));
+            }
+        }
+        for index in 0..self.scenario.faults.len() {
+            self.at(self.scenario.faults[index].at, Event::Fault(index));
+        }
         self.at(LOOK_EVERY, Event::Look);
-        self.operator = Some(self.open(SessionOwner::Operator, SessionKey(0), 30_000_000_000, None));
+        self.open_operator();
         while self.now <= limit {
-            let due = self.queue.peek().map_or(limit + 1, |Reverse(due)| due.0);
-            if let Some(output) = self.ensemble.next(due) {
-                self.now = self.ensemble.now();
-                self.comes_out(output);
-            } else {
-                self.now = due;
-                if let Some(Reverse(Due(_, _, event))) = self.queue.pop() {
-                    self.happens(event);
-                    self.hear_news();
-                }
+            if !self.step() {
+                continue;
             }
             if let Some(violation) = self.checks.violation.take() {
                 return Err(violation);
@@ -186,6 +166,49 @@ impl World {
             }
         }
         self.check_the_end()
+    }
+
+    /// Lets all servers get ready.
+    pub(crate) fn await_servers(&mut self) {
+        while !self.ensemble.is_whole() {
+            self.step();
+        }
+    }
+
+    /// When the next event is due, and what it concerns.
+    pub(crate) fn upcoming(&mut self) -> (u64, Upcoming) {
+        let (due, what) = self.ensemble.upcoming().unwrap_or((u64::MAX, Upcoming::Other));
+        match self.queue.due() {
+            Some(own) if own < due => (own, Upcoming::Host),
+            _ => (due, what),
+        }
+    }
+
+    /// Processes the next event. What arrives comes before what a host does at the same time. Returns whether it reached
+    /// a host.
+    pub(crate) fn step(&mut self) -> bool {
+        let (due, what) = self.upcoming();
+        self.now = self.now.max(due);
+        if what == Upcoming::Host {
+            self.ensemble.pass(due);
+            if let Some((_, event)) = self.queue.pop() {
+                self.happens(event);
+                self.hear_news();
+            }
+            return true;
+        }
+        let Some(output) = self.ensemble.step() else { return false };
+        self.comes_out(output);
+        true
+    }
+
+    /// Processes everything that is due until then.
+    pub(crate) fn pass(&mut self, end: u64) {
+        while self.upcoming().0 <= end {
+            self.step();
+        }
+        self.now = end;
+        self.ensemble.pass(end);
     }
 
     fn happens(&mut self, event: Event) {
@@ -200,7 +223,7 @@ impl World {
             Event::WakeWorker(index, which) => self.wake_worker(index, which),
             Event::WakeMonitor(index, which) => self.wake_monitor(index, which),
             Event::Command(index) => self.command_moves(index),
-            Event::Fault(index) => self.strike(index),
+            Event::Fault(index) => self.strike(self.scenario.faults[index].clone()),
             Event::Heal(index) => {
                 self.zklocks[index].troubled = self.now;
                 self.trace.print(self.now, || format!("zklock {index}: its line is whole again"));
@@ -223,8 +246,7 @@ impl World {
     }
 
     pub(crate) fn at(&mut self, time: u64, event: Event) {
-        self.count += 1;
-        self.queue.push(Reverse(Due(time.max(self.now), self.count, event)));
+        self.queue.add(time.max(self.now), event);
     }
 
     pub(crate) fn after(&mut self, span: u64, event: Event) {
@@ -264,8 +286,14 @@ impl World {
         }
     }
 
-    fn strike(&mut self, index: usize) {
-        let PlannedFault { who, fault, lasts, .. } = self.scenario.faults[index].clone();
+    /// Lets a fault happen now that the scenario didn't plan.
+    pub(crate) fn inflict(&mut self, who: usize, fault: Fault, lasts: u64) {
+        let planned = PlannedFault { at: self.now, who, fault, lasts };
+        self.scenario.faults.push(planned.clone());
+        self.strike(planned);
+    }
+
+    fn strike(&mut self, PlannedFault { who, fault, lasts, .. }: PlannedFault) {
         if fault.target() == Target::Servers {
             let server = who % self.scenario.servers;
             self.trace.print(self.now, || format!("server {server}: {fault}"));

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use zklock_core::exit::Exit;
-use zklock_core::queue::name::Mode;
 
 use super::{Aim, Kind, MS, Starvation, What};
 use crate::client::HostClock;
 use crate::command::CommandBehaviour;
-use crate::nesting::Origin;
-use crate::scenario::{Contender, Scenario, pick};
+use crate::host::Pace;
+use crate::scenario::{Contender, PROGRESS, Scenario, pick};
 
 const S: u64 = 1_000 * MS;
 
@@ -72,25 +71,17 @@ impl Contender {
         let most_ppb = i64::try_from(u128::from(most) * 1_000_000_000 / u128::from(timeout)).unwrap();
         Self {
             starts,
-            origin: Origin::Itself,
-            inner: None,
-            locks: vec!["/locks/a"],
-            mode: Mode::Exclusive,
-            session_timeout: timeout,
             kill_after: Duration::from_millis(*pick(rng, &[0, 0, 200, 1_000, 5_000])),
-            nonblock: false,
-            wait: None,
-            once_per: None,
-            terminates: true,
-            single_child: false,
             command: CommandBehaviour { lasts, exit: Exit::Code(0), obeys, others: vec![] },
             line: MS / 2 + rng.u64(0..timeout / 240),
-            acl_setup: None,
             clock: HostClock {
                 start: rng.u64(0..1_000 * S),
                 drift_ppb: *pick(rng, &[0, -most_ppb, -most_ppb, most_ppb]),
                 slept: 0,
             },
+            progress: Some(PROGRESS),
+            pace: Pace::Drawn,
+            ..Self::exact(timeout, lasts, 0)
         }
     }
 }

@@ -3,15 +3,17 @@
 use super::network::ConnId;
 use super::{Ensemble, Event, Output};
 
-/// The subject of the next event.
+/// What the next event concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Upcoming {
     /// A packet from a client of this zone arrives at its server.
     ToServer(usize),
     /// A packet arrives at a client of this zone.
     ToClient(usize),
-    /// Any other event.
+    /// Something else of the servers.
     Other,
+    /// A host.
+    Host,
 }
 
 impl Ensemble {
@@ -31,16 +33,22 @@ impl Ensemble {
         Some((due, what(conn.zone)))
     }
 
-    /// Processes the next event.
+    /// Returns what came out of the last event, or else processes the next one.
     pub(crate) fn step(&mut self) -> Option<Output> {
-        if self.outputs.is_empty()
+        let output = self.outputs.pop_front();
+        if output.is_none()
             && let Some((time, event)) = self.queue.pop()
         {
             self.now = self.now.max(time);
             self.events += 1;
             self.deliver(event);
         }
-        self.outputs.pop_front()
+        output
+    }
+
+    /// Lets time pass in which nothing happens.
+    pub(crate) fn pass(&mut self, until: u64) {
+        self.now = self.now.max(until);
     }
 
     /// Sets the offset of a server's ticks.

@@ -35,9 +35,9 @@ impl Ensemble {
         self.newest().get(path).map(|node| node.stat().pzxid)
     }
 
-    /// The session that owns a node.
-    pub(crate) fn owner(&self, path: &str) -> Option<i64> {
-        self.newest().get(path).map(|node| node.stat().owner)
+    /// The nodes of a session.
+    pub(crate) fn owned(&self, session: i64) -> Vec<String> {
+        self.newest().owned(session).map(ToString::to_string).collect()
     }
 
     /// The server at the other end of a connection.

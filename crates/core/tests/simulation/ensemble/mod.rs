@@ -32,7 +32,7 @@ mod look;
 mod network;
 mod peers;
 mod prepare;
-mod queue;
+pub(crate) mod queue;
 mod serve;
 mod tracker;
 mod tree;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The queue. Its heap moves only small keys; the events themselves stay in place.
-pub(super) struct Queue<E> {
+pub(crate) struct Queue<E> {
     heap: BinaryHeap<Reverse<(u64, u64, u32)>>,
     events: Vec<Option<E>>,
     free: Vec<u32>,
@@ -12,11 +12,11 @@ pub(super) struct Queue<E> {
 }
 
 impl<E> Queue<E> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { heap: BinaryHeap::new(), events: vec![], free: vec![], added: 0 }
     }
 
-    pub(super) fn add(&mut self, time: u64, event: E) {
+    pub(crate) fn add(&mut self, time: u64, event: E) {
         let slot = if let Some(slot) = self.free.pop() {
             self.events[slot as usize] = Some(event);
             slot
@@ -29,17 +29,17 @@ impl<E> Queue<E> {
     }
 
     /// When the next event is due.
-    pub(super) fn due(&self) -> Option<u64> {
+    pub(crate) fn due(&self) -> Option<u64> {
         self.heap.peek().map(|Reverse((time, ..))| *time)
     }
 
     /// The next event.
-    pub(super) fn peek(&self) -> Option<&E> {
+    pub(crate) fn peek(&self) -> Option<&E> {
         let Reverse((_, _, slot)) = self.heap.peek()?;
         self.events[*slot as usize].as_ref()
     }
 
-    pub(super) fn pop(&mut self) -> Option<(u64, E)> {
+    pub(crate) fn pop(&mut self) -> Option<(u64, E)> {
         let Reverse((time, _, slot)) = self.heap.pop()?;
         self.free.push(slot);
         self.events[slot as usize].take().map(|event| (time, event))

@@ -107,6 +107,11 @@ impl Tree {
         }
     }
 
+    /// The nodes of a session, in the order of their paths.
+    pub(super) fn owned(&self, session: i64) -> impl Iterator<Item = &Rc<str>> {
+        self.owned.get(&session).into_iter().flatten()
+    }
+
     pub(super) fn get(&self, path: &str) -> Option<&Znode> {
         self.nodes.get(path)
     }

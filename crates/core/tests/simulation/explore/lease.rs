@@ -18,14 +18,16 @@
 //! Messages take no time unless something holds them up, so that every contender receives everything as early as
 //! possible.
 
-use zklock_core::protocol::{Request, SessionChange};
-use zklock_core::queue::name::Mode;
+use std::time::Duration;
 
 use super::choices::{Choices, Outcome};
-use crate::bare::{Bare, BareOptions};
-use crate::client::{Client, ClientEvent, HostClock, Settings};
+use super::recipe::T;
+use crate::client::HostClock;
 use crate::ensemble::wire::Acl;
-use crate::ensemble::{Config, Direction, Ensemble, MS, Output};
+use crate::ensemble::{Config, Direction, MS};
+use crate::fault::Fault as HostFault;
+use crate::scenario::{Contender, PlannedFault, Scenario};
+use crate::world::World;
 
 /// How many steps a session timeout has.
 const STEPS: u64 = 12;
@@ -71,29 +73,26 @@ pub(crate) enum Fault {
 /// How many steps late a message may be.
 const DELAYS: [u64; 8] = [1, 2, 3, 4, 5, 7, 9, 12];
 
-const T: u64 = 2_400 * MS;
 const STEP: u64 = T / STEPS;
-const MAKER: u64 = 1 << 32;
 
-struct World<'a> {
+/// The zklock behind the slow follower, and the next in the queue.
+const SLOW: usize = 0;
+const NEXT: usize = 1;
+
+struct Exploration<'a> {
     setup: &'a Setup,
     choices: &'a mut Choices,
-    ensemble: Ensemble,
+    world: World,
     leader: usize,
     follower: usize,
-    /// `slow` is the zklock behind the slow follower, `next` the other one.
-    slow: Option<Bare>,
-    next: Option<Bare>,
     /// The connection from the follower to the leader is cut, or the leader is isolated.
     is_cut: bool,
     /// Something was slow, held up or frozen.
     was_late: bool,
-    /// The step in which a silence ends.
-    silent_until: Option<u64>,
-    /// When the session of `slow` was gone, and when its command was.
+    is_silent: bool,
+    /// When the session of the slow zklock was gone, and when its command was.
     session_gone: Option<u64>,
     command_gone: Option<u64>,
-    violation: Option<String>,
 }
 
 /// Runs a setup. The measure is the smallest margin between session and command, in billionths of the session timeout.
@@ -111,140 +110,80 @@ pub(crate) fn run(setup: &Setup, choices: &mut Choices) -> Outcome {
         sync_limit: if setup.is_at_leader { 5 } else { 100 },
         ..Config::new(3, 1)
     };
-    let mut ensemble = Ensemble::new(config);
-    while !ensemble.is_whole() {
-        ensemble.step();
-    }
-    let leads_from = ensemble.now();
-    make_path(&mut ensemble);
-    let leader = ensemble.leader().unwrap();
+    let slow = Contender {
+        clock: HostClock { drift_ppb: -setup.slow_by, ..HostClock::default() },
+        ..Contender::exact(T, 100 * T, if setup.slow_by == 0 { T / STEPS } else { 0 })
+    };
+    let next = Contender::exact(T, setup.waits_for.map_or(100 * T, |steps| steps * STEP), 0);
+    let scenario = Scenario {
+        seed: 1,
+        tick: Duration::from_nanos(tick),
+        servers: 3,
+        contenders: vec![slow, next],
+        faults: vec![],
+        aim: None,
+    };
+    let mut world = World::with(config, scenario, choices.prints);
+    world.ensemble.lay_locks(Acl::OPEN);
+    world.await_servers();
+    let leader = world.ensemble.leader().unwrap();
+    let follower = if setup.is_at_leader { leader } else { (leader + 1) % 3 };
+    world.zklocks[SLOW].contender.server = Some(follower);
+    world.zklocks[NEXT].contender.server = Some(leader);
     // Pings are sent every half tick.
-    let half = tick / 2;
-    let begins =
-        leads_from + (ensemble.now() - leads_from).div_ceil(half) * half + half + setup.offset * STEP / 2;
+    let begins = world.now + tick / 2 + setup.offset * STEP / 2;
     // Just before the leader would forget a touch at a step of the grid, or later.
-    ensemble.set_phase(leader, (2 * tick - 1 - begins % tick + setup.phase * STEP) % tick);
-    ensemble.next(begins);
-    while ensemble.now() < begins {
-        ensemble.next(begins);
-    }
-    let mut world = World {
+    world.ensemble.set_phase(leader, (2 * tick - 1 - begins % tick + setup.phase * STEP) % tick);
+    world.pass(begins);
+    let mut exploration = Exploration {
         setup,
         choices,
+        world,
         leader,
-        follower: if setup.is_at_leader { leader } else { (leader + 1) % 3 },
-        ensemble,
-        slow: None,
-        next: None,
+        follower,
         is_cut: false,
         was_late: false,
-        silent_until: None,
+        is_silent: false,
         session_gone: None,
         command_gone: None,
-        violation: None,
     };
-    world.goes_on();
-    let margin = match (world.session_gone, world.command_gone) {
-        (Some(session), Some(command)) => {
-            Some((session.cast_signed() - command.cast_signed()) * 1_000_000 / (T / 1_000).cast_signed())
-        }
-        _ => None,
-    };
-    world.violation.map_or(Ok(margin), Err)
+    exploration.goes_on();
+    let Exploration { session_gone, command_gone, world, .. } = exploration;
+    let margin = session_gone.zip(command_gone).map(|(session, command)| {
+        (session.cast_signed() - command.cast_signed()) * 1_000_000 / (T / 1_000).cast_signed()
+    });
+    world.checks.violation.map_or(Ok(margin), Err)
 }
 
-fn make_path(ensemble: &mut Ensemble) {
-    let settings = Settings {
-        zone: 2,
-        servers: vec![0],
-        timeout: 60_000 * MS,
-        deadline: None,
-        clock: HostClock::default(),
-        seed: 0,
-        acl: Acl::OPEN,
-    };
-    let mut maker = Client::open(ensemble, settings, MAKER);
-    while !maker.is_over() {
-        if let Some(output) = ensemble.step() {
-            maker.take(ensemble, output);
-        }
-        while let Some(news) = maker.news() {
-            match news {
-                ClientEvent::Session(SessionChange::Connected { .. }) => {
-                    maker.ask(ensemble, 0, Request::MakeParents("/l/a".into()));
-                }
-                ClientEvent::Reply(..) => maker.release(ensemble, vec![]),
-                ClientEvent::Session(_) => {}
-            }
-        }
-    }
-}
-
-impl World<'_> {
+impl Exploration<'_> {
     fn goes_on(&mut self) {
-        let others = self.setup.waits_for;
-        if others.is_some() {
-            let next = self.options(1, others);
-            self.next = Some(Bare::begin(&mut self.ensemble, next, 1));
-            self.settle();
+        let is_first = self.setup.waits_for.is_some();
+        if is_first {
+            self.world.start(NEXT);
+            self.pass(self.world.now);
         }
         for step in 0..self.setup.horizon {
             self.depart(step);
             if step == 0 {
-                let slow = self.options(0, None);
-                self.slow = Some(Bare::begin(&mut self.ensemble, slow, 0));
-            } else if step == 3 && others.is_none() {
-                let next = self.options(1, None);
-                self.next = Some(Bare::begin(&mut self.ensemble, next, 1));
+                self.world.start(SLOW);
+            } else if step == 3 && !is_first {
+                self.world.start(NEXT);
             }
-            let end = self.ensemble.now() + STEP;
-            if self.silent_until == Some(step) {
-                self.pass(end - MS);
-                self.silence(false);
-            }
-            self.pass(end);
-            if self.violation.is_some() || self.session_gone.is_some() {
+            self.pass(self.world.now + STEP);
+            if self.world.checks.violation.is_some() || self.session_gone.is_some() {
                 return;
             }
         }
-        if self.silent_until.is_some() && self.command_gone.is_some() {
-            self.violation = Some("a short silence stops the command".to_owned());
+        if self.is_silent && self.command_gone.is_some() {
+            self.world.checks.violated(|| "a short silence stops the command".to_owned());
         }
-    }
-
-    fn silence(&mut self, begins: bool) {
-        for direction in [Direction::ToServer, Direction::ToClient] {
-            self.ensemble.set_hole(0, self.follower, direction, begins);
-        }
-    }
-
-    fn options(&self, zone: usize, lasts: Option<u64>) -> BareOptions {
-        let is_slow = zone == 0;
-        let slow_by = if is_slow { self.setup.slow_by } else { 0 };
-        BareOptions {
-            locks: &["/l/a"],
-            mode: Mode::Exclusive,
-            timeout: T,
-            lasts: lasts.map_or(100 * T, |steps| steps * STEP),
-            reaping: if is_slow && slow_by == 0 { T / STEPS } else { 0 },
-            zone,
-            servers: if is_slow { vec![self.follower] } else { vec![self.leader] },
-            clock: HostClock { drift_ppb: -slow_by, ..HostClock::default() },
-        }
-    }
-
-    /// Processes everything that can happen immediately.
-    fn settle(&mut self) {
-        let now = self.ensemble.now();
-        self.pass(now);
     }
 
     fn depart(&mut self, step: u64) {
         // Messages of the step before stay late; messages of this step arrive after them.
-        self.ensemble.delay_peer(self.leader, self.follower, 0);
-        self.ensemble.delay_link(0, self.follower, Direction::ToClient, 0);
-        let is_over = self.slow.as_ref().is_some_and(Bare::is_over);
-        if self.is_cut || is_over || self.silent_until.is_some() {
+        self.world.ensemble.delay_peer(self.leader, self.follower, 0);
+        self.world.ensemble.delay_link(SLOW, self.follower, Direction::ToClient, 0);
+        if self.is_cut || self.world.zklocks[SLOW].is_over() || self.is_silent {
             return;
         }
         let mut directions: Vec<(Fault, u64)> = vec![];
@@ -265,89 +204,49 @@ impl World<'_> {
         else {
             return;
         };
-        self.choices.tell(self.ensemble.now(), || format!("step {step}: {fault:?} {steps}"));
+        let world = &mut self.world;
+        world.trace.print(world.now, || format!("step {step}: {fault:?} {steps}"));
+        // The lease may be lost, and the node be left to the session.
+        let known =
+            PlannedFault { at: world.now, who: SLOW, fault: HostFault::Blackhole, lasts: steps * STEP };
+        world.scenario.faults.push(known);
         self.was_late |= steps > 0;
+        self.is_cut |= matches!(fault, Fault::Cut | Fault::Isolate);
+        self.is_silent |= fault == Fault::Silence;
         match fault {
-            Fault::Slow => self.ensemble.delay_peer(self.leader, self.follower, steps * STEP),
-            Fault::Held => self.ensemble.delay_link(0, self.follower, Direction::ToClient, steps * STEP),
-            Fault::Cut => {
-                self.is_cut = true;
-                self.ensemble.set_data_hole(self.follower, self.leader, true);
+            Fault::Slow => world.ensemble.delay_peer(self.leader, self.follower, steps * STEP),
+            Fault::Held => {
+                world.ensemble.delay_link(SLOW, self.follower, Direction::ToClient, steps * STEP);
             }
-            Fault::Frozen => {
-                let until = self.ensemble.now() + steps * STEP;
-                if let Some(slow) = &mut self.slow {
-                    slow.freeze(&mut self.ensemble, until);
-                }
-            }
-            Fault::Silence => {
-                self.silent_until = Some(step + 3);
-                self.silence(true);
-            }
-            Fault::Isolate => {
-                self.is_cut = true;
-                self.ensemble.set_isolated(self.leader, true);
-            }
-            Fault::Reset => self.ensemble.cut(0, self.follower),
+            Fault::Cut => world.ensemble.set_data_hole(self.follower, self.leader, true),
+            Fault::Isolate => world.ensemble.set_isolated(self.leader, true),
+            Fault::Frozen => world.apply_fault(SLOW, HostFault::StopWorker, steps * STEP),
+            Fault::Silence => world.apply_fault(SLOW, HostFault::Blackhole, T / 3 - MS),
+            Fault::Reset => world.apply_fault(SLOW, HostFault::CutClients, 0),
         }
     }
 
     fn pass(&mut self, end: u64) {
-        while self.violation.is_none()
-            && let Some((due, _)) = self.ensemble.upcoming().filter(|(due, _)| *due <= end)
-        {
-            let output = self.ensemble.step();
-            self.look(due);
-            if let Some(output) = output {
-                self.comes_out(output);
-            }
+        while self.world.checks.violation.is_none() && self.world.upcoming().0 <= end {
+            self.world.step();
+            self.look();
         }
-        self.ensemble.next(end);
-    }
-
-    fn comes_out(&mut self, output: Output) {
-        let is_of = |zklock: &Option<Bare>, number: u64| match &output {
-            Output::Woken(token) => Bare::number_of(*token) == number,
-            Output::FromServer(conn, _) | Output::Closed(conn) => {
-                zklock.as_ref().and_then(Bare::conn) == Some(*conn)
-            }
-        };
-        let zklock = match (is_of(&self.slow, 0), is_of(&self.next, 1)) {
-            (true, _) => &mut self.slow,
-            (_, true) => &mut self.next,
-            _ => return,
-        };
-        let Some(zklock) = zklock else { return };
-        let had = zklock.token;
-        zklock.take(&mut self.ensemble, output);
-        let now = self.ensemble.now();
-        if zklock.token != had {
-            let zone = zklock.options().zone;
-            self.choices.tell(now, || format!("zklock {zone} starts its command"));
-            let runs = |zklock: &Option<Bare>| zklock.as_ref().is_some_and(Bare::runs);
-            if runs(&self.slow) && runs(&self.next) {
-                self.violation.get_or_insert_with(|| "two commands run".to_owned());
-            }
-        }
+        self.world.pass(end);
     }
 
     /// Checks the state after each event.
-    fn look(&mut self, now: u64) {
-        let Some(slow) = &mut self.slow else { return };
-        slow.passes(now);
-        if slow.token != 0 && !slow.runs() && self.command_gone.is_none() {
-            self.command_gone = Some(now);
-            self.choices.tell(now, || "the command is gone".to_owned());
+    fn look(&mut self) {
+        let (now, zklock) = (self.world.now, &self.world.zklocks[SLOW]);
+        let Some(command) = &zklock.command else { return };
+        let runs = command.runs(now);
+        if !runs {
+            self.command_gone.get_or_insert(now);
         }
-        if slow.session != 0
-            && slow.token != 0
-            && !self.ensemble.has_session(slow.session)
-            && self.session_gone.is_none()
-        {
-            self.session_gone = Some(now);
-            self.choices.tell(now, || "the session is gone".to_owned());
-            if slow.runs() {
-                self.violation.get_or_insert_with(|| "the session ends before the command does".to_owned());
+        let session = self.world.session_of(SLOW);
+        if session.is_none_or(|session| !self.world.ensemble.has_session(session)) {
+            self.session_gone.get_or_insert(now);
+            if runs {
+                self.world.checks.violated(|| "the session ends before the command does".to_owned());
             }
         }
     }

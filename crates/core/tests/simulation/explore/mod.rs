@@ -17,15 +17,12 @@ use zklock_core::queue::name::Mode::{self, Exclusive, Shared, Slots};
 
 use self::choices::{Choices, Outcome, report};
 use self::lease::{Fault, Setup};
-use self::recipe::{Contender, Scene};
+use self::recipe::{Scene, T};
 use super::ensemble::MS;
-
-const A: &[&str] = &["/l/a"];
-const BOTH: &[&str] = &["/l/a", "/l/b"];
-const TURNED: &[&str] = &["/l/b", "/l/a"];
+use super::scenario::Contender;
 
 fn contender(mode: Mode, lasts: u64) -> Contender {
-    Contender { mode, locks: A, starts: 0, lasts: lasts * MS }
+    Contender { mode, ..Contender::exact(T, lasts * MS, T / 12) }
 }
 
 fn scene(servers: usize, contenders: Vec<Contender>, any_two: bool) -> Scene {
@@ -42,7 +39,8 @@ fn recipes() -> Vec<(&'static str, usize, Scene)> {
         contender(Slots(2), 4_000),
         contender(Slots(2), 2),
     ];
-    let locks = [BOTH, TURNED].map(|locks| Contender { locks, ..contender(Exclusive, 2) }).to_vec();
+    let orders = [["/locks/a", "/locks/b"], ["/locks/b", "/locks/a"]];
+    let locks = orders.map(|locks| Contender { locks: locks.to_vec(), ..contender(Exclusive, 2) }).to_vec();
     let long = vec![contender(Exclusive, 6_000), contender(Exclusive, 2)];
     let unmade = Scene { is_made: false, ..scene(1, two(), true) };
     vec![
@@ -144,7 +142,10 @@ fn beyond() -> bool {
     let setups: Vec<Setup> =
         (0..6).map(|phase| Setup { phase, slow_by: 1_000_000_000 / 4, ..SLOW }).collect();
     let found = choices::search(3, |choices| lease::run(&setups[choices.choose(setups.len())], choices));
-    println!("explore: a clock beyond what the lease assumes: {found}, {:?}", found.violation);
+    println!(
+        "explore: a clock beyond what the lease assumes: {found}, {:?} {:?}",
+        found.violation, found.least
+    );
     found.violation.is_some()
 }
 

@@ -9,7 +9,6 @@ use zklock_core::run::{Effect, Input, KillRound};
 use zklock_core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
 use zklock_core::time::BootTime;
 
-use super::{KILL_TAKES, START_TAKES};
 use crate::command::{Command, Process};
 use crate::world::{Event, World};
 
@@ -33,7 +32,7 @@ impl World {
             self.zklocks[index].worker.starting = true;
             self.zklocks[index].page.stage = Some(Stage::Running);
             self.set_deadline(index, deadline);
-            let takes = self.rng.u64(200_000..START_TAKES);
+            let takes = self.zklocks[index].contender.pace.start(&mut self.rng);
             let worker = &mut self.zklocks[index].worker;
             worker.busy_until = self.now + takes;
             worker.unfinished = Some(Effect::StartCommand { variables, latest, deadline });
@@ -187,14 +186,15 @@ impl World {
 
     pub(super) fn kill_command(&mut self, index: usize) {
         let now = self.now;
+        let pace = self.zklocks[index].contender.pace;
         let Some(command) = &mut self.zklocks[index].command else { return };
         for process in &mut command.processes {
             if planted(Mistake::GroupOnly) && !process.in_group {
                 continue;
             }
-            if !process.dead && (process.stopped.is_some() || process.ends > now + KILL_TAKES) {
+            if !process.dead && (process.stopped.is_some() || process.ends > now + pace.longest_kill()) {
                 process.stopped = None;
-                process.ends = now + self.rng.u64(0..KILL_TAKES);
+                process.ends = now + pace.kill(&mut self.rng);
                 process.exit = Exit::Signal(SIGKILL);
             }
         }

@@ -22,6 +22,7 @@ use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::time::Duration;
 
+use fastrand::Rng;
 use zklock_core::environment::HeldLock;
 use zklock_core::exit::Exit;
 use zklock_core::leftover_nodes::LeftoverNodes;
@@ -29,8 +30,7 @@ use zklock_core::monitor::{MonitorDriver, WorkerState};
 use zklock_core::pair::{Deadline, Report, Stage};
 use zklock_core::path::LockPath;
 use zklock_core::protocol::Reply;
-use zklock_core::queue::name::{Family, Mode};
-use zklock_core::queue::record::Record;
+use zklock_core::queue::name::Family;
 use zklock_core::run::{Driver, Effect, Input, PhaseName, Plan};
 use zklock_core::time::BootTime;
 
@@ -44,6 +44,29 @@ use super::world::World;
 /// How long KILL takes at most, and how long starting a command takes at most.
 const KILL_TAKES: u64 = 20_000_000;
 const START_TAKES: u64 = 3_000_000;
+
+/// How long a host takes for what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// Each time as long as is drawn. Timers are late.
+    Drawn,
+    /// No time, but for KILL.
+    Exact { kill: u64 },
+}
+
+impl Pace {
+    fn start(self, rng: &mut Rng) -> u64 {
+        if self == Self::Drawn { rng.u64(200_000..START_TAKES) } else { 0 }
+    }
+
+    fn kill(self, rng: &mut Rng) -> u64 {
+        if self == Self::Drawn { rng.u64(0..KILL_TAKES) } else { self.longest_kill() }
+    }
+
+    fn longest_kill(self) -> u64 {
+        if let Self::Exact { kill } = self { kill } else { KILL_TAKES }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Zklock {
@@ -209,6 +232,12 @@ impl Zklock {
 
     /// When a timer for that moment fires.
     fn time_of(&self, moment: BootTime, now: u64) -> u64 {
+        if let Pace::Exact { .. } = self.contender.pace {
+            let shown = u64::try_from(moment.since_start().as_nanos()).unwrap_or(u64::MAX);
+            let due = self.contender.clock.when(shown);
+            // Time goes on even if a mistake makes a worker wait for a moment that has passed.
+            return if due > now { due } else { now + 100_000 };
+        }
         let nanos = self.virtual_time(moment, now) - now;
         // Timers may be late but are never early.
         now + nanos + nanos / 500 + 100_000
@@ -251,6 +280,11 @@ impl Zklock {
         self.worker.starting
     }
 
+    /// How it has ended.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+
     fn worker_was_killed(&self) -> bool {
         self.worker.frozen
     }
@@ -266,6 +300,8 @@ impl Zklock {
     fn plan(&self, now: u64, outer: Vec<HeldLock>) -> Plan {
         let contender = &self.contender;
         let began = self.clock(now);
+        let locks = contender.locks.iter().map(|path| LockPath::parse(OsStr::new(path)).unwrap());
+        let locks: Vec<LockPath> = locks.collect();
         let by_default = (Duration::from_secs(10), "--connect-timeout");
         let (connect_timeout, connect_option) = contender.wait.map_or(by_default, |wait| (wait, "-w"));
         Plan {
@@ -277,61 +313,24 @@ impl Zklock {
             terminates: contender.terminates,
             single_child: contender.single_child,
             kill_after: contender.kill_after,
-            progress: Some(Duration::from_secs(2)),
+            progress: contender.progress,
             outer,
-            ..plan(&contender.locks, contender.mode, contender.session_timeout, began)
+            first: locks[0].clone(),
+            locks,
+            mode: contender.mode,
+            family: Family::Curator,
+            hosts: "zk:2181".to_owned(),
+            chroot: String::new(),
+            has_credentials: false,
+            began,
+            conflict_exit_code: 124,
+            session_timeout: Duration::from_nanos(contender.session_timeout),
+            signal: 15,
+            is_not_awaited: false,
+            command: "job".to_owned(),
+            shows_line: false,
+            notifies: false,
         }
-    }
-}
-
-/// A plan with what no scenario changes.
-pub(crate) fn plan(locks: &[&str], mode: Mode, session_timeout: u64, began: BootTime) -> Plan {
-    let locks: Vec<LockPath> = locks.iter().map(|path| LockPath::parse(OsStr::new(path)).unwrap()).collect();
-    Plan {
-        first: locks[0].clone(),
-        locks,
-        mode,
-        family: Family::Curator,
-        hosts: "zk:2181".to_owned(),
-        chroot: String::new(),
-        has_credentials: false,
-        began,
-        give_up_at: None,
-        connect_timeout: Duration::from_secs(10),
-        connect_option: "--connect-timeout",
-        nonblock: false,
-        conflict_exit_code: 124,
-        once_per: None,
-        terminates: true,
-        session_timeout: Duration::from_nanos(session_timeout),
-        signal: 15,
-        single_child: false,
-        kill_after: Duration::from_secs(5),
-        is_not_awaited: false,
-        command: "job".to_owned(),
-        shows_line: false,
-        notifies: false,
-        progress: None,
-        outer: vec![],
-    }
-}
-
-/// The data of a contender's node.
-pub(crate) fn record(host: String, pid: u32, mode: Mode) -> Record {
-    Record {
-        version: 1,
-        host,
-        pid,
-        user: "ada".to_owned(),
-        program: "job".to_owned(),
-        label: None,
-        mode: mode.word().to_owned(),
-        slots: mode.slots(),
-        has_slot: false,
-        stopped: false,
-        held_after_ms: None,
-        process: None,
-        revoked_by: None,
     }
 }
 
@@ -354,11 +353,9 @@ impl World {
 
     pub(crate) fn nodes_of(&self, index: usize) -> Vec<String> {
         let zklock = &self.zklocks[index];
-        let session = zklock.worker.client.map(|client| self.sessions[client].session);
-        let of = |lock: &&str| -> Vec<String> {
-            self.ensemble.children(lock).into_iter().map(|name| format!("{lock}/{name}")).collect()
-        };
-        let all = zklock.contender.locks.iter().flat_map(of);
-        all.filter(|path| self.ensemble.owner(path) == session).collect()
+        let owned = self.session_of(index).map_or(vec![], |session| self.ensemble.owned(session));
+        let is_below = |node: &String, lock| node.rsplit_once('/').is_some_and(|(parent, _)| parent == lock);
+        let locks = zklock.contender.locks.iter();
+        locks.flat_map(|lock| owned.iter().filter(move |node| is_below(node, *lock))).cloned().collect()
     }
 }

@@ -11,7 +11,7 @@ use zklock_core::run::Input;
 use zklock_core::signal::SIGKILL;
 use zklock_core::time::BootTime;
 
-use super::{KILL_TAKES, Watcher, Zklock};
+use super::{Watcher, Zklock};
 use crate::world::{Event, SessionOwner, World};
 
 /// What a monitor observes of its zklock.
@@ -127,7 +127,8 @@ impl World {
                 self.kill_worker(index);
                 self.zklocks[index].monitor.ending = true;
                 self.kill_command(index);
-                self.after(KILL_TAKES + 2_000_000, Event::Thaw(index, true));
+                let takes = self.zklocks[index].contender.pace.longest_kill();
+                self.after(takes + 2_000_000, Event::Thaw(index, true));
             }
             MonitorEffect::TakeTerminal | MonitorEffect::ExtendTimeout(_) => {}
             MonitorEffect::Say(message) => {

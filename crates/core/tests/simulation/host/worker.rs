@@ -12,7 +12,7 @@ use zklock_core::time::BootTime;
 
 use super::inner::pid;
 use super::job::Reach;
-use super::{Worker, Zklock, record};
+use super::{Pace, Worker, Zklock};
 use crate::sessions::ClientId;
 use crate::world::{Event, SessionOwner, World};
 
@@ -170,7 +170,7 @@ impl World {
             }
             Effect::FlushOutput(limit) => {
                 // Sometimes the messages aren't read in time.
-                if self.rng.u8(0..10) == 0 {
+                if self.zklocks[index].contender.pace == Pace::Drawn && self.rng.u8(0..10) == 0 {
                     let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX).min(500_000_000);
                     let takes = self.rng.u64(0..=limit);
                     self.zklocks[index].worker.busy_until = self.now + takes;
@@ -207,7 +207,21 @@ impl World {
         let contender = &self.zklocks[index].contender;
         let host = format!("host{}", self.outer_of(index).unwrap_or(index));
         let process = Process { boot: host.clone(), namespace: "pid:[1]".to_owned(), started: index as u64 };
-        let record = Record { process: Some(Box::new(process)), ..record(host, pid(index), contender.mode) };
+        let record = Record {
+            version: 1,
+            host,
+            pid: pid(index),
+            user: "ada".to_owned(),
+            program: "job".to_owned(),
+            label: None,
+            mode: contender.mode.word().to_owned(),
+            slots: contender.mode.slots(),
+            has_slot: false,
+            stopped: false,
+            held_after_ms: None,
+            process: Some(Box::new(process)),
+            revoked_by: None,
+        };
         let ids = contender.locks.iter().map(|_| AttemptIds(self.rng.u128(..))).collect();
         Introduction { record, ids }
     }
