@@ -148,7 +148,7 @@ fn with_shared_options(subcommand: Command) -> Command {
         "Print this subcommand's options; --help adds the common ones"
     };
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help(help);
-    let shared = shared_options().map(|arg| match arg.get_id().as_str() {
+    let shared = shared_options().into_iter().map(|arg| match arg.get_id().as_str() {
         // The details are about an option that subcommands don't have: -w.
         "connect_timeout" => arg.long_help(None),
         _ => arg,
@@ -157,13 +157,13 @@ fn with_shared_options(subcommand: Command) -> Command {
 }
 
 /// The options that a command and every subcommand have.
-fn shared_options() -> impl Iterator<Item = Arg> {
-    Ensemble::augment_args(Command::new("shared")).get_arguments().cloned().collect::<Vec<_>>().into_iter()
+fn shared_options() -> Vec<Arg> {
+    Ensemble::augment_args(Command::new("shared")).get_arguments().cloned().collect()
 }
 
 /// Whether a command and every subcommand have this option.
 pub(super) fn is_shared(option: &Arg) -> bool {
-    shared_options().any(|shared| shared.get_id() == option.get_id())
+    shared_options().iter().any(|shared| shared.get_id() == option.get_id())
 }
 
 /// The remedy for an option of a subcommand that was written before the subcommand.
