@@ -91,8 +91,8 @@ fn a_busy_lock_gives_the_code_of_a_busy_lock() {
         (&["--nonblock", "-w", "60"], 124, "busy: held by"),
         (&["-w", "0"], 124, "busy: held by"),
         (&["-n", "-E", "0"], 0, "busy: held by"),
-        (&["-w", "0.3"], 124, "busy: gave up after"),
-        (&["--timeout", "1.5s", "-E", "7"], 7, "busy: gave up after 1.5 s; held by"),
+        (&["-w", "3"], 124, "busy: gave up after 3"),
+        (&["--timeout", "3.5s", "-E", "7"], 7, "busy: gave up after 3."),
         (&["-n", "-q"], 124, ""),
     ] {
         let output = wait(&case, &[options, &[case.path()]].concat()).run();
@@ -103,7 +103,7 @@ fn a_busy_lock_gives_the_code_of_a_busy_lock() {
     // As before a lock.
     case.zklock().args(["-n", "-E", "3", "wait", case.path()]).run().assert_code(3);
     let config = case.dir().join("zklock.toml");
-    fs::write(&config, "timeout = 0.2\nconflict-exit-code = 9\n").unwrap();
+    fs::write(&config, "timeout = 3\nconflict-exit-code = 9\n").unwrap();
     let config = config.to_str().unwrap();
     wait(&case, &["--config", config, case.path()]).run().assert_code(9).assert_stderr("gave up after");
     wait(&case, &["--config", config, "-E", "8", case.path()]).run().assert_code(8);
@@ -116,11 +116,11 @@ fn the_message_names_the_present_holder() {
     let case = Case::new("wait-holder");
     let (first, second, third) =
         (holder(&case, &[]), queue(&case, &["--label", "present"]), queue(&case, &["--label", "last"]));
-    let waits = waiting(&case, &["-w", "3"], 3);
+    let waits = waiting(&case, &["-w", "8"], 3);
     end(first);
     second.wait_for_stdout("running", DEADLINE);
     let output = waits.wait(DEADLINE);
-    output.assert_code(124).assert_stderr("busy: gave up after 3").assert_stderr(" (present)\n");
+    output.assert_code(124).assert_stderr("busy: gave up after 8").assert_stderr(" (present)\n");
     [third, second].into_iter().for_each(end);
 }
 

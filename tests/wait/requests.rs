@@ -89,7 +89,7 @@ fn a_wait_leaves_no_session() {
     let first = holder(&case, &[]);
     let before = server.sessions();
     wait(&case, &["-n", case.path()]).run().assert_code(124);
-    wait(&case, &["-w", "0.5", case.path()]).run().assert_code(124);
+    wait(&case, &["-w", "3", case.path()]).run().assert_code(124);
     wait(&case, &["/t/free"]).run().assert_code(0);
     assert_eq!(server.sessions(), before);
     end(first);
