@@ -329,7 +329,7 @@ impl Zklock {
             is_not_awaited: false,
             command: "job".to_owned(),
             shows_line: false,
-            notifies: false,
+            notifies: contender.progress.is_some(),
         }
     }
 }
