@@ -39,7 +39,10 @@ dir=$1 zklock=$2
 mkdir "$dir/cgroup"
 mount -t cgroup2 cgroup2 "$dir/cgroup"
 own=$dir/cgroup/zklock-$$
-mkdir "$own"
+mkdir "$own" 2>/dev/null || {
+    echo 'no cgroup can be made here: a user needs one that is delegated' >&2
+    exit 1
+}
 sh -c 'echo $$ >"$1/cgroup.procs"; shift
     exec unshare --mount --propagation private --pid --fork --kill-child --cgroup sh "$@"' \
     sh "$own" "$0" inside "$dir" "$zklock" </dev/null &
