@@ -197,6 +197,20 @@ fn a_signal_that_kills_the_first_process_reaches_the_rest_of_its_group() {
     }
 }
 
+/// The first process can't end them any more, so none waits for KILL.
+#[test]
+fn a_first_signal_of_a_forced_stop_that_kills_the_first_process_reaches_all() {
+    let case = Case::new("single-dies-by-force");
+    for signal in ["TERM", "KILL", "RTMIN+3"] {
+        let options = ["--single-child", "--kill-after", "600", "--signal", signal];
+        let forks = "use POSIX; $| = 1; if (!fork) { POSIX::setsid(); print \"up\\n\" } sleep 600";
+        let running = case.lock(&options, ["perl", "-e", forks]).spawn();
+        running.wait_for_stdout("up", DEADLINE);
+        case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+        running.wait(DEADLINE).assert_code(123);
+    }
+}
+
 #[test]
 fn a_stopped_process_goes_on_so_that_the_first_one_can_end_it() {
     let case = Case::new("single-stopped");

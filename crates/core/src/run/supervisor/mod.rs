@@ -215,13 +215,17 @@ impl Supervisor {
 
     /// The beginning of a forced stop. A stopped process can't end.
     fn begin_stop(&self) -> Vec<Effect> {
-        let effects = if self.single_child {
-            // Only stopped processes but for the leader are continued: the others get no signal at all.
-            vec![SignalLeader(self.stop_signal), SignalLeader(SIGCONT), ContinueStopped(StoppedBy::AnySignal)]
-        } else {
-            vec![SignalAll(self.stop_signal), SignalAll(SIGCONT)]
-        };
-        effects.into_iter().map(Effect::Job).collect()
+        if !self.single_child {
+            return self.signal_all();
+        }
+        // Only stopped processes but for the leader are continued: the others get no signal at all.
+        let (signal, stopped) = (self.stop_signal, StoppedBy::AnySignal);
+        [SignalLeader(signal), SignalLeader(SIGCONT), ContinueStopped(stopped)].map(Effect::Job).into()
+    }
+
+    /// The first signal of a forced stop, to every process of the job.
+    fn signal_all(&self) -> Vec<Effect> {
+        [SignalAll(self.stop_signal), SignalAll(SIGCONT)].map(Effect::Job).into()
     }
 
     /// Whether the rest of the job's group gets this signal, which has killed the leader.
@@ -290,9 +294,11 @@ impl Supervisor {
                 self.state = JobState::Over(end);
                 vec![Effect::Job(Reap)]
             }
-            JobInput::Leader(LeaderChange::Died { .. }) => {
+            JobInput::Leader(LeaderChange::Died { by }) => {
                 self.state = JobState::Stopping { kill_at, killed, leader_dead: true, end };
-                vec![]
+                // It was to end the others, and can't any more.
+                let by_first_signal = self.single_child && by == Some(self.stop_signal);
+                if by_first_signal && !killed { self.signal_all() } else { vec![] }
             }
             JobInput::NoneLeft if leader_dead => {
                 self.state = JobState::Over(end);

@@ -270,7 +270,7 @@ fn a_single_child_alone_gets_the_first_signal_of_a_stop_and_all_are_killed() {
     let mut supervisor = single_child();
     begins(&mut supervisor, SIGTERM);
     begins(&mut Supervisor::new(RTMIN, true), RTMIN);
-    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) }), NOW), []);
+    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), NOW), []);
     assert_eq!(supervisor.is_over(), None, "its descendants live");
     check_kills(&mut supervisor, JobInput::Tick, SOON);
     assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Job(Reap)]);
@@ -301,6 +301,30 @@ fn a_signal_that_kills_a_single_child_goes_to_the_rest_of_its_group() {
         assert_eq!(supervisor.on(died(by), NOW), [Effect::Job(Reap)]);
     }
     check_kills(&mut single_child(), died(Some(SIGKILL)), NOW);
+}
+
+#[test]
+fn a_forced_stop_goes_on_with_all_if_its_first_signal_kills_a_single_child() {
+    let died = |by| JobInput::Leader(LeaderChange::Died { by });
+    for signal in [SIGTERM, SIGKILL, RTMIN] {
+        let stops = |single_child| {
+            let mut supervisor = Supervisor::new(signal, single_child);
+            supervisor.on(must_stop(), NOW);
+            supervisor
+        };
+        let all = [Effect::Job(SignalAll(signal)), Effect::Job(SignalAll(SIGCONT))];
+        let mut supervisor = stops(true);
+        assert_eq!(supervisor.on(died(Some(signal)), NOW), all);
+        assert_eq!(supervisor.is_over(), None, "its descendants live");
+        check_kills(&mut supervisor, JobInput::Tick, SOON);
+        for by in [None, Some(SIGUSR1)] {
+            assert_eq!(stops(true).on(died(by), NOW), [], "it may have asked them to end");
+        }
+        assert_eq!(stops(false).on(died(Some(signal)), NOW), [], "all have got it");
+        let mut killed = stops(true);
+        check_kills(&mut killed, JobInput::Tick, SOON);
+        assert_eq!(killed.on(died(Some(signal)), SOON), []);
+    }
 }
 
 #[test]
