@@ -77,6 +77,7 @@ fn the_manager_is_told_why_the_command_is_stopped() {
     assert!(stopped.contains("EXTEND_TIMEOUT_USEC="), "{stopped}");
     running.wait(DEADLINE).assert_code(123);
     manager.wait_for("STATUS=releasing");
+    assert!(!manager.told().iter().any(|notice| notice.contains("continues")), "{:?}", manager.told());
 }
 
 #[test]

@@ -77,6 +77,7 @@ impl Running {
         let path = self.lost_lock.as_ref().unwrap_or(&plan.first);
         let why = self.lost.as_ref().map(|loss| loss.told("was").1);
         match why {
+            _ if self.supervisor.is_over().is_some() => Activity::Nothing,
             // Its end can't be foreseen: KILL had no effect.
             _ if self.is_stopping() && self.stuck => Activity::Command(None),
             Some(why) if self.is_stopping() => {

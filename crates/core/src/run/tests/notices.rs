@@ -71,7 +71,7 @@ fn each_lock_is_told_with_its_token() {
 fn a_stop_is_told_with_its_reason_until_it_is_over() {
     let mut script = Script::of(Plan { kill_after: seconds(4.0), ..of_service() });
     script.running().pass(3.0).session(SessionChange::Disconnected).pass(10.0);
-    script.pass(11.9).keeps_lines(WORDS).is(TRANSCRIPTS, "lost");
+    script.pass(11.9).reaped(Exit::Signal(SIGTERM)).keeps_lines(WORDS).is(TRANSCRIPTS, "lost");
 
     let mut script = Script::of(Plan { terminates: false, ..of_service() });
     script.running().pass(3.0).session(SessionChange::Disconnected).pass(30.0);
