@@ -11,7 +11,7 @@
 //! | kinds of locks | [`modes`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
 //! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`], [`not_awaited`], [`services`] |
 //! | the command is stopped | [`stopping`], [`revoke`], [`revoked_by_client`] |
-//! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`] |
+//! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`], [`operations`] |
 //! | zklock itself is killed or frozen, or its clock faked | [`two_processes`], [`escape_small`], [`faked_clock`] |
 //! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`], [`limits`], [`open_files`] |
 //! | messages | [`live_line`], [`progress`], [`log_json`], [`service_manager`], [`unread_stderr`], [`unwritable_stdout`] |
@@ -67,6 +67,7 @@ mod nesting;
 mod not_awaited;
 mod once_per;
 mod open_files;
+mod operations;
 mod options;
 mod ordering;
 mod overload;

@@ -50,6 +50,12 @@ impl EnsembleBuilder {
         self
     }
 
+    /// The command that mounts a file system for the data of each server, without the place.
+    pub(crate) fn mounting(mut self, mount: Option<&str>) -> Self {
+        self.member = self.member.mounting(mount);
+        self
+    }
+
     /// Starts three servers and waits until all of them serve clients.
     pub(crate) fn start(self) -> Ensemble {
         let mut member = self
@@ -63,13 +69,14 @@ impl EnsembleBuilder {
         // All servers are launched before the first wait, because none serves clients before two are running.
         let members: Vec<_> = (1..=3).map(|id| member.clone().id(id).launch()).collect();
         members.iter().for_each(Server::wait_ready);
-        Ensemble { members }
+        Ensemble { members, another: member }
     }
 }
 
 /// A running ensemble.
 pub(crate) struct Ensemble {
     members: Vec<Server>,
+    another: ServerBuilder,
 }
 
 impl Ensemble {
@@ -108,6 +115,25 @@ impl Ensemble {
     /// The followers. This waits until there is at least one.
     pub(crate) fn followers(&self) -> Vec<&Server> {
         wait_for("followers", DEADLINE, || Some(self.in_mode("follower")).filter(|found| !found.is_empty()))
+    }
+
+    /// Launches a server that isn't a member yet, and returns its specification for [`Ensemble::reconfigure`].
+    pub(crate) fn launch_another(&mut self) -> String {
+        let id = self.members.len() + 1;
+        let address = format!("server.{id}=127.0.0.1:{}:{}", ports::free(), ports::free());
+        let server = self.another.clone().config(&address).id(id).launch();
+        let specification = format!("{address}:participant;{}", server.connect_string());
+        self.members.push(server);
+        specification
+    }
+
+    /// Changes the members by the command line of `ZooKeeper`. It is repeated until it succeeds, because a server that
+    /// joins has to catch up first.
+    pub(crate) fn reconfigure(&self, change: &[&str]) {
+        wait_for("other members", DEADLINE, || {
+            let output = super::jvm::command_line(&self.connect_string(), &[&["reconfig"], change].concat());
+            output.contains("Committed new configuration").then_some(())
+        });
     }
 
     fn in_mode(&self, mode: &str) -> Vec<&Server> {

@@ -148,6 +148,18 @@ pub(super) fn class_path_of(home: &Path) -> String {
     format!("{home}/lib/*:{home}/conf")
 }
 
+/// What the command line of `ZooKeeper` says.
+pub(super) fn command_line(hosts: &str, words: &[&str]) -> String {
+    let class_path = format!("{}:/usr/share/java/commons-cli.jar", class_path());
+    let output = Command::new(java())
+        .args(["-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-cp", &class_path])
+        .args(["org.apache.zookeeper.ZooKeeperMain", "-server", hosts])
+        .args(words)
+        .output()
+        .expect("java");
+    String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+}
+
 /// The directory in which `scripts/versions` keeps a release; `None` if the release wasn't fetched.
 pub(crate) fn release(version: &str) -> Option<PathBuf> {
     let from = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);

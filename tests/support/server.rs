@@ -135,9 +135,15 @@ impl Server {
 
     /// Kills the server, deletes its data, starts it again, and waits until it answers.
     pub(crate) fn restart_empty(&self) {
+        self.relaunch_empty();
+        self.wait_ready();
+    }
+
+    /// Like [`Server::restart_empty`], without waiting for the server.
+    pub(crate) fn relaunch_empty(&self) {
         self.kill();
         fs::remove_dir_all(self.dir.path().join("data/version-2")).expect("the data of the server");
-        self.restart();
+        self.relaunch();
     }
 
     /// Waits until the server serves clients.

@@ -1,0 +1,195 @@
+//! An ensemble in use, and what an operation costs those who use it.
+
+use crate::support::{
+    Case, DEADLINE, Ensemble, History, Output, Running, Server, end, has_namespaces, pass_time, wait_until,
+};
+use std::fmt;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long the last commands may take to run after an operation.
+const DRAIN: Duration = Duration::from_mins(3);
+
+/// The times of servers and sessions, and the queue that moves meanwhile.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    tick_ms: u32,
+    init_limit: u32,
+    /// In seconds. Long in each case: a busy machine must not cost the lock.
+    session: u32,
+    /// `-w` in seconds.
+    limit: u32,
+    /// How long the holder confirms before the operation: until its lease has the usual length.
+    steady: Duration,
+    /// How many contenders queue for another lock, one running after the other, and for how many seconds each runs.
+    crowd: usize,
+    job: f64,
+}
+
+pub(super) const SHORT: Settings = Settings {
+    tick_ms: 500,
+    init_limit: 20,
+    session: 30,
+    limit: 5,
+    steady: Duration::ZERO,
+    crowd: 5,
+    job: 0.5,
+};
+pub(super) const SHIPPED: Settings = Settings {
+    tick_ms: 2000,
+    init_limit: 10,
+    session: 30,
+    limit: 15,
+    steady: Duration::from_secs(15),
+    crowd: 20,
+    job: 2.0,
+};
+
+impl Settings {
+    pub(super) fn session(self) -> Duration {
+        Duration::from_secs(self.session.into())
+    }
+}
+
+/// Three servers and those who use them.
+pub(super) struct Scene {
+    pub(super) settings: Settings,
+    history: History,
+    crowd_history: History,
+    case: Case,
+    // Dropped after the case, which looks for nodes at the end.
+    pub(super) ensemble: Ensemble,
+}
+
+/// What an operation cost. All times are from its begin.
+pub(super) struct Report {
+    ended: Duration,
+    /// The end of the holder's command, and its exit.
+    pub(super) holder: (Duration, Output),
+    /// When the waiter behind it ran.
+    waiter: Duration,
+    /// A waiter with `-w`.
+    pub(super) limited: Output,
+    /// The exits of the queue that moves, in the order in which they queued, and the order in which they ran.
+    pub(super) crowd: Vec<Option<i32>>,
+    pub(super) order: Vec<String>,
+    /// The longest time for which none of them ran.
+    pause: Duration,
+    /// What `status --watch` said beside its documents.
+    watch: String,
+}
+
+impl Scene {
+    pub(super) fn start(name: &str, settings: Settings) -> Self {
+        Self::on(name, settings, None)
+    }
+
+    /// The data of each server is on a file system that is small enough to fill. `None` if that isn't possible here.
+    pub(super) fn with_small_disks(name: &str, settings: Settings) -> Option<Self> {
+        has_namespaces("--mount", "mount -t tmpfs tmpfs /mnt")
+            .then(|| Self::on(name, settings, Some("mount -t tmpfs -o size=16m tmpfs")))
+    }
+
+    fn on(name: &str, settings: Settings, mount: Option<&str>) -> Self {
+        let ensemble = Ensemble::builder()
+            .tick_ms(settings.tick_ms)
+            .init_limit(settings.init_limit)
+            .config("reconfigEnabled=true")
+            .config("standaloneEnabled=false")
+            // Anyone may change the members.
+            .java_option("-Dzookeeper.skipACL=yes")
+            .mounting(mount)
+            .start();
+        let case = Case::at(&ensemble.connect_string(), name);
+        let (history, crowd_history) = (case.history(), History::new(case.dir(), "crowd"));
+        Self { settings, history, crowd_history, case, ensemble }
+    }
+
+    /// Waits until every server that runs follows or leads.
+    pub(super) fn is_whole(&self) {
+        let running = self.ensemble.members().iter().filter(|member| member.pid().is_some()).count();
+        wait_until("all servers", DRAIN, || self.modes().len() == running);
+    }
+
+    /// The modes of the servers that serve clients.
+    pub(super) fn modes(&self) -> Vec<String> {
+        self.ensemble.members().iter().filter_map(Server::mode).collect()
+    }
+
+    /// What the operation costs.
+    pub(super) fn during(mut self, operation: fn(&mut Self)) -> Report {
+        let session = self.settings.session.to_string();
+        let limit = self.settings.limit.to_string();
+        let options = ["-v", "--session-timeout", &session];
+        let steady = self.history.steady_job("holder");
+        let lock = |more: &[&str], command: &[&str]| {
+            let contender = self.case.lock(&[&options[..], more].concat(), command).spawn();
+            contender.wait_for_line("queued as", DEADLINE);
+            contender
+        };
+        let holder = lock(&[], &["bash", "-c", &steady]);
+        let waiter = lock(&[], &["date", "+%s%N"]);
+        let watch = self.case.zklock().args(["status", "--watch", "--json", self.case.path()]).spawn();
+        watch.wait_for_stdout("\"locks\":[{", DEADLINE);
+        let crowd = self.crowd(&options);
+        pass_time(self.settings.steady);
+        let limited = lock(&["-w", &limit], &["echo", "no"]);
+
+        let (began, began_at) = (Instant::now(), SystemTime::now());
+        operation(&mut self);
+        let ended = began.elapsed();
+        let limited = limited.wait(DRAIN);
+        self.history.finish("holder");
+        let holder = holder.wait(DEADLINE);
+        let waiter = waiter.wait(DRAIN);
+        let ran_at = waiter.assert_code(0).stdout.trim().parse().expect("a time");
+        let crowd = crowd.into_iter().map(|member| member.wait(DRAIN).code).collect();
+        assert!(watch.is_running(), "the watch ended: {}", watch.stderr().text());
+        let said = watch.stderr().text();
+        end(watch);
+        let since = |nanos: u128| {
+            let began = began_at.duration_since(UNIX_EPOCH).expect("a time").as_nanos();
+            Duration::from_nanos(u64::try_from(nanos.saturating_sub(began)).expect("minutes"))
+        };
+        let last = self.history.sections().expect("a history")[0].last;
+        let sections = self.crowd_history.sections().expect("a history");
+        assert_eq!(self.crowd_history.most_at_once(), 1, "{sections:#?}");
+        let pauses = sections.windows(2).map(|pair| since(pair[1].begin).saturating_sub(since(pair[0].last)));
+        Report {
+            ended,
+            holder: (since(last), holder),
+            waiter: since(ran_at),
+            limited,
+            crowd,
+            pause: pauses.max().unwrap_or_default(),
+            order: sections.into_iter().map(|section| section.name).collect(),
+            watch: said,
+        }
+    }
+
+    /// Contenders that queue in a known order.
+    fn crowd(&self, options: &[&str]) -> Vec<Running> {
+        let path = format!("{}-crowd", self.case.path());
+        let start = |number: usize| {
+            let job = self.crowd_history.job(&number.to_string(), self.settings.job);
+            let member = self.case.zklock().args(options).args([&path, "--", "bash", "-c", &job]).spawn();
+            member.wait_for_line("queued as", DEADLINE);
+            member
+        };
+        (0..self.settings.crowd).map(start).collect()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (end, holder) = &self.holder;
+        writeln!(f, "took {:.1?}; the waiter ran after {:.1?}", self.ended, self.waiter)?;
+        writeln!(f, "the holder's command ended after {end:.1?}, {holder}")?;
+        writeln!(f, "-w ended {:.1?} after its start, {}", self.limited.elapsed, self.limited)?;
+        writeln!(
+            f,
+            "the queue: {:?} in the order {:?}, longest pause {:.1?}",
+            self.crowd, self.order, self.pause
+        )?;
+        write!(f, "status --watch: {}", self.watch)
+    }
+}
