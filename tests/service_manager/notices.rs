@@ -55,10 +55,14 @@ fn a_standby_tells_its_state_and_the_command_that_it_is_ready() {
         let told = manager.told();
         assert_eq!(
             told[before..].iter().map(|notice| status(notice)).collect::<Vec<_>>(),
-            [Some("releasing")]
+            [
+                Some(&*format!("{path}: python3 is being stopped: SIGTERM was forwarded to it")),
+                Some("releasing")
+            ]
         );
         for notice in told.iter().filter(|notice| !notice.contains("serving")) {
-            assert!(notice.contains("EXTEND_TIMEOUT_USEC="), "{notice}");
+            let is_own = !notice.contains("being stopped");
+            assert_eq!(notice.contains("EXTEND_TIMEOUT_USEC="), is_own, "{notice}");
             assert!(!notice.contains("READY") && !notice.contains("MAINPID"), "{notice}");
         }
     }
@@ -78,6 +82,23 @@ fn the_manager_is_told_why_the_command_is_stopped() {
     running.wait(DEADLINE).assert_code(123);
     manager.wait_for("STATUS=releasing");
     assert!(!manager.told().iter().any(|notice| notice.contains("continues")), "{:?}", manager.told());
+}
+
+#[test]
+fn a_signal_that_ends_the_command_is_told_once_and_asks_for_no_more_time() {
+    let case = Case::new("notices-forwarded");
+    let manager = Manager::new(&case);
+    let command =
+        ["sh", "-c", "trap 'sleep 0.3; exit 7' TERM; trap : HUP; echo ready; while :; do sleep 0.1; done"];
+    let running = case.lock(&[], command).env("NOTIFY_SOCKET", &manager.name).spawn();
+    running.wait_for_stdout("ready", DEADLINE);
+    running.signal(Signal::SIGHUP);
+    running.signal(Signal::SIGTERM);
+    let stopped = manager.wait_for("being stopped");
+    assert!(stopped.contains("sh is being stopped: SIGTERM was forwarded to it"), "{stopped}");
+    assert!(!stopped.contains("EXTEND_TIMEOUT_USEC"), "{stopped}");
+    running.wait(DEADLINE).assert_code(7);
+    manager.wait_for("STATUS=releasing");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::planted::{Mistake, planted};
 use crate::queue::contender::ContentionError;
 use crate::queue::event::Event;
 use crate::run::claim::{Claim, SessionState};
-use crate::signal::{SIGTERM, SIGTTIN, SIGTTOU};
+use crate::signal::{self, SIGINT, SIGQUIT, SIGTERM, SIGTTIN, SIGTTOU};
 use crate::time::BootTime;
 
 /// A wake-up this late isn't the usual delay of a busy machine: zklock itself hung.
@@ -44,6 +44,8 @@ pub(super) struct Running {
     /// When to kill again, and whether a process is left that may never end.
     kill_again_at: Option<BootTime>,
     stuck: bool,
+    /// The last signal that was forwarded to end the command.
+    ended_by: Option<i32>,
     /// The deadline that the monitor was shown last.
     deadline: Option<Deadline>,
     /// When to write into zklock's nodes since when it holds the locks, until that is done.
@@ -62,6 +64,7 @@ impl Running {
             wakes_at: None,
             kill_again_at: None,
             stuck: false,
+            ended_by: None,
             deadline: None,
             record_held_at: Some(ctx.now + RECORD_HELD_AFTER),
         }
@@ -71,7 +74,8 @@ impl Running {
         self.supervisor.is_stopping()
     }
 
-    /// What the service manager is told: why the command is being stopped, or that it goes on without its lock.
+    /// What the service manager is told: why the command is being stopped, or that it goes on without its lock. The time
+    /// that it takes over a forwarded signal is the administrator's to limit (`TimeoutStopSec=`).
     pub(super) fn activity(&self, plan: &Plan) -> Activity {
         let command = &plan.command;
         let path = self.lost_lock.as_ref().unwrap_or(&plan.first);
@@ -87,7 +91,11 @@ impl Running {
                 let text = format!("{path}: {command} was killed, and what it has left is being killed");
                 Activity::Own(Some(text))
             }
-            why => Activity::Command(why.map(|why| format!("{path}: {command} continues: {why}"))),
+            Some(why) => Activity::Command(Some(format!("{path}: {command} continues: {why}"))),
+            None => Activity::Command(self.ended_by.map(|signal| {
+                let name = signal::name(signal);
+                format!("{path}: {command} is being stopped: {name} was forwarded to it")
+            })),
         }
     }
 
@@ -104,7 +112,12 @@ impl Running {
                 let latest = lease.map_or(ctx.now, Lease::too_late_at);
                 self.happened(JobInput::Look { latest }, ctx);
             }
-            Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),
+            Input::Signal(signal) => {
+                if [SIGINT, SIGQUIT, SIGTERM].contains(&signal) {
+                    self.ended_by = Some(signal);
+                }
+                self.happened(JobInput::Signalled(signal), ctx)
+            }
             Input::NotStopped => self.happened(JobInput::NotStopped, ctx),
             Input::MonitorDied => {
                 // The caller goes on as soon as the monitor is dead, and may need the terminal.

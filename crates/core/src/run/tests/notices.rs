@@ -45,7 +45,7 @@ fn the_holder_is_read_again_for_the_status() {
 }
 
 #[test]
-fn while_the_command_runs_nothing_is_told() {
+fn while_the_command_runs_only_a_signal_that_ends_it_is_told() {
     let mut script = Script::of(of_service()).in_full();
     script.running().pass(3.5).confirmed(3.5, Ok(())).signal(SIGTERM);
     script.reaped(Exit::Signal(SIGTERM)).tick().session(SessionChange::Closed);
