@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use zklock_core::loss::{Loss, Silence};
+use zklock_core::loss::{Late, Loss, Silence};
 use zklock_core::message::{Fate, LeftStopped, Level, Message};
 use zklock_core::monitor::{MonitorMessage, WorkerFailure};
 use zklock_core::pair::Stage;
@@ -111,7 +111,6 @@ fn troubles() -> Vec<ContentionError> {
 fn losses() -> Vec<Loss> {
     let silences = [
         None,
-        Some(Silence::Frozen(SPAN)),
         Some(Silence::Connection(SPAN, Some(ConnectFailure::Refused))),
         Some(Silence::Connection(SPAN, Some(ConnectFailure::Silent))),
         Some(Silence::ConnectionWasAway(SPAN)),
@@ -119,11 +118,18 @@ fn losses() -> Vec<Loss> {
         Some(Silence::SlowConnection(SPAN)),
         Some(Silence::Forbidden),
     ];
-    let mut losses: Vec<Loss> =
-        silences.into_iter().map(|silence| Loss::LeaseOver { silent_for: SPAN, silence }).collect();
+    let mut losses: Vec<Loss> = silences
+        .into_iter()
+        .map(|silence| Loss::LeaseOver { silent_for: SPAN, silence, late: None })
+        .collect();
+    let hung = Some(Late { longest: SPAN, total: SPAN });
+    let late = Some(Late { longest: SPAN, total: SPAN * 3 });
     losses.extend([
+        Loss::LeaseOver { silent_for: SPAN, silence: None, late: hung },
+        Loss::LeaseOver { silent_for: SPAN, silence: None, late },
+        Loss::LeaseOver { silent_for: SPAN, silence: Some(Silence::ConnectionWasAway(SPAN)), late },
         Loss::Session(RequestError::Expired, None),
-        Loss::Session(RequestError::Expired, Some(SPAN)),
+        Loss::Session(RequestError::Expired, hung),
         Loss::Session(RequestError::GivenUp, None),
         Loss::NodeDeleted,
         Loss::Revoked(None),
@@ -158,7 +164,8 @@ fn messages() -> Vec<Message> {
     let who = || "web-1:4711 (nightly backup)".to_owned();
     let hosts = || "zk1:2181".to_owned();
     let job = || "job.sh".to_owned();
-    let slow = |trip| M::ConnectionTooSlow { hosts: hosts(), trip, timeout: SPAN, kill_after: SPAN };
+    let slow =
+        |trip| M::ConnectionTooSlow { hosts: hosts(), trip, timeout: SPAN, kill_after: SPAN, late: None };
     let mut messages = vec![
         M::Queued { node: "/a/_c_1-lock-0000000001".to_owned() },
         M::WaitingFor { who: who(), ahead: 2 },
@@ -199,6 +206,13 @@ fn messages() -> Vec<Message> {
         slow(Duration::from_millis(10)),
         slow(Duration::from_secs(2)),
         slow(Duration::from_hours(1000)),
+        M::ConnectionTooSlow {
+            hosts: hosts(),
+            trip: SPAN,
+            timeout: SPAN,
+            kill_after: SPAN,
+            late: Some(Late { longest: SPAN, total: SPAN }),
+        },
         M::NotConfirmed { waited: SPAN },
         M::LastSeenBusy { waited: SPAN, silence: SPAN, holder: Some(who()), ahead: who() },
         M::LastSeenBusy { waited: SPAN, silence: SPAN, holder: None, ahead: who() },

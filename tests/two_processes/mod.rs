@@ -7,6 +7,7 @@
 //! | [`worker_killed`], [`either_killed`], [`both_killed`] | `kill -9`, or the out-of-memory killer |
 //! | [`found_by_name`] | `kill -9` of all that a search by name finds |
 //! | [`frozen`], [`hung_loop`] | a process that lives and does nothing, or one of its threads |
+//! | [`starved`] | a process that gets little processor time |
 //! | [`failing_calls`] | a process whose system calls fail |
 //! | [`windows`] | the same at the start and at the end, when one of the two isn't ready |
 //! | [`alone`] | a worker that continues without its monitor |
@@ -25,6 +26,7 @@ mod memory;
 mod nested;
 mod orphans;
 mod process_names;
+mod starved;
 mod unrelated_children;
 mod windows;
 mod worker_killed;

@@ -13,9 +13,10 @@ pub enum Loss {
     LeaseOver {
         silent_for: Duration,
         silence: Option<Silence>,
+        late: Option<Late>,
     },
-    /// The session has ended; how long zklock itself hung before it learned that, if it did.
-    Session(RequestError, Option<Duration>),
+    /// The session has ended; how late zklock itself was, if that explains it.
+    Session(RequestError, Option<Late>),
     /// Another client deleted zklock's node.
     NodeDeleted,
     /// Another client revoked the lock; its description, if known.
@@ -25,10 +26,18 @@ pub enum Loss {
     MonitorDied,
 }
 
-/// Why there were no confirmations.
+/// How late zklock was with what it had to do: a host that stops it or starves it of processor time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Late {
+    /// The longest delay.
+    pub longest: Duration,
+    /// All delays together.
+    pub total: Duration,
+}
+
+/// Why there were no confirmations, apart from zklock itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    Frozen(Duration),
     /// There is no connection; how the servers reacted to the attempts to connect.
     Connection(Duration, Option<ConnectFailure>),
     /// There was no connection, and it came back too late.
@@ -46,19 +55,18 @@ impl Loss {
     pub fn told(&self, verb: &str) -> (&'static str, String) {
         let lost = |why: &dyn fmt::Display| format!("the lock {verb} lost: {why}");
         match self {
-            Self::LeaseOver { silence: Some(Silence::Frozen(span)), .. } => {
-                ("lease", lost(&format!("{}, and the session may end", hung(*span))))
+            Self::LeaseOver { silence: None, late: Some(late), .. } => {
+                ("lease", lost(&format!("{late}, and the session may end")))
             }
-            Self::LeaseOver { silent_for, silence } => {
-                let why = silence.map(|silence| format!(" ({silence})")).unwrap_or_default();
+            Self::LeaseOver { silent_for, silence, late } => {
+                let late = late.map(|late| format!("; {}", late.told())).unwrap_or_default();
+                let why = silence.map(|silence| format!(" ({silence}{late})")).unwrap_or_default();
                 let silent_for = text::time(*silent_for);
                 let why =
                     format!("the ensemble confirmed nothing for {silent_for}{why}, and the session may end");
                 ("lease", lost(&why))
             }
-            Self::Session(failure, Some(span)) => {
-                ("session", lost(&format!("{}, and {failure}", hung(*span))))
-            }
+            Self::Session(failure, Some(late)) => ("session", lost(&format!("{late}, and {failure}"))),
             Self::Session(failure, None) => ("session", lost(failure)),
             Self::NodeDeleted => ("deleted", lost(&"its node was deleted by another client")),
             Self::Revoked(by) => {
@@ -84,6 +92,14 @@ impl Loss {
         }
     }
 
+    /// How late zklock was, if that is a reason.
+    pub fn late(&self) -> Option<Late> {
+        match self {
+            Self::LeaseOver { late, .. } | Self::Session(_, late) => *late,
+            _ => None,
+        }
+    }
+
     /// Who revoked the lock, if it was revoked and that is known.
     pub fn revoked_by(&self) -> Option<String> {
         match self {
@@ -93,20 +109,38 @@ impl Loss {
     }
 }
 
+/// Why a process does nothing for a while.
+pub const STARVED: &str = "(stopped, or starved of processor time)";
+
 /// No host sleeps for longer.
 const LONGEST_PAUSE: Duration = Duration::from_hours(24 * 365);
 
-fn hung(span: Duration) -> String {
-    if span > LONGEST_PAUSE {
-        return "zklock's clocks jumped, as under faketime, which must not be in zklock's process".to_owned();
+impl Late {
+    /// In words, without why.
+    fn told(self) -> String {
+        let Self { longest, total } = self;
+        let is_one = longest * 2 >= total;
+        match (text::time(longest), text::time(total)) {
+            (longest, _) if is_one => format!("zklock hung for {longest}"),
+            (longest, total) => format!("zklock was up to {longest} late, {total} in all"),
+        }
     }
-    format!("zklock hung for {} (stopped, or starved of processor time)", text::time(span))
+}
+
+impl fmt::Display for Late {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.longest > LONGEST_PAUSE {
+            return f.write_str(
+                "zklock's clocks jumped, as under faketime, which must not be in zklock's process",
+            );
+        }
+        write!(f, "{} {STARVED}", self.told())
+    }
 }
 
 impl fmt::Display for Silence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Frozen(span) => f.write_str(&hung(*span)),
             Self::Connection(span, away) => {
                 write!(f, "no connection for {}", text::time(*span))?;
                 match away {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::duration;
-use super::loss::Loss;
+use super::loss::{Late, Loss};
 use super::protocol::RequestError;
 use super::server_wait::{Awaited, ServerWait};
 use super::signal;
@@ -183,6 +183,8 @@ pub enum Message {
         /// The session timeout.
         timeout: Duration,
         kill_after: Duration,
+        /// How late zklock was in its last session timeout, if that is a reason.
+        late: Option<Late>,
     },
     /// `-w` ran out while zklock was first in the queue.
     NotConfirmed {
@@ -482,8 +484,12 @@ impl Message {
                 let by = by.as_deref().unwrap_or("another client");
                 LogEntry::error("revoked", format!("its place in the queue was revoked by {by}"))
             }
-            Self::ConnectionTooSlow { hosts, trip, timeout, kill_after } => {
-                LogEntry::error("slow_line", too_slow(hosts, *trip, *timeout, *kill_after))
+            Self::ConnectionTooSlow { hosts, trip, timeout, kill_after, late } => {
+                let why = late.map_or_else(
+                    || format!("the connection to {hosts} is too slow"),
+                    |late| late.to_string(),
+                );
+                LogEntry::error("slow_line", too_slow(&why, *trip, *timeout, *kill_after))
             }
             Self::NotConfirmed { waited } => LogEntry::error(
                 "no_answer",
@@ -569,6 +575,8 @@ impl Message {
                     .with("by", loss.revoked_by())
                     .with("stops", *fate != Fate::Continues)
                     .with("kill_in", fate.kill_in().map(seconds))
+                    .with("late", loss.late().map(|late| seconds(late.longest)))
+                    .with("late_in_all", loss.late().map(|late| seconds(late.total)))
             }
             Self::CommandStopped { loss, command, after } => {
                 let (reason, why) = loss.told("was");
@@ -581,6 +589,8 @@ impl Message {
                     .with("reason", reason)
                     .with("by", loss.revoked_by())
                     .with("unconfirmed_for", after.map(seconds))
+                    .with("late", loss.late().map(|late| seconds(late.longest)))
+                    .with("late_in_all", loss.late().map(|late| seconds(late.total)))
             }
             Self::CommandKilled { command } => {
                 let text = format!(
@@ -693,14 +703,15 @@ impl Holder {
     }
 }
 
-fn too_slow(hosts: &str, trip: Duration, timeout: Duration, kill_after: Duration) -> String {
+/// `why` answers take so long.
+fn too_slow(why: &str, trip: Duration, timeout: Duration, kill_after: Duration) -> String {
     let remedy = match smallest_timeout(trip, kill_after) {
         Some(enough) if enough <= timeout => "a longer --session-timeout may help".to_owned(),
         Some(enough) => format!("use --session-timeout {} or more", enough.as_secs()),
         None => "no session timeout is long enough for that".to_owned(),
     };
     format!(
-        "the connection to {hosts} is too slow: an answer takes {}, and with a session timeout of {} the command would \
+        "{why}: an answer takes {}, and with a session timeout of {} the command would \
          be stopped for lack of answers, so it was not started; {remedy}",
         time(trip),
         time(timeout)
@@ -716,7 +727,8 @@ mod tests {
         let remedy = |trip: u64, timeout: u64| {
             let (trip, timeout) = (Duration::from_millis(trip), Duration::from_secs(timeout));
             let (hosts, kill_after) = ("zk1:2181".to_owned(), Duration::from_secs(5));
-            let message = Message::ConnectionTooSlow { hosts, trip, timeout, kill_after }.to_string();
+            let message =
+                Message::ConnectionTooSlow { hosts, trip, timeout, kill_after, late: None }.to_string();
             message.split_once("; ").map(|(_, remedy)| remedy.to_owned()).unwrap_or_default()
         };
         assert_eq!(remedy(100, 1), "use --session-timeout 2 or more");

@@ -154,6 +154,11 @@ impl Lease {
         (self.timeout + Duration::from_nanos(11)) / 12
     }
 
+    /// When the confirmation was sent from which the lease counts. What happened before can't have shortened it.
+    pub fn counts_from(&self) -> BootTime {
+        self.counts_from.unwrap_or_else(|| self.last_confirmed())
+    }
+
     /// When the newest confirmation was sent; before the first one, when the session was requested.
     pub fn last_confirmed(&self) -> BootTime {
         let newest = self.confirmed.back().map(|newest| newest.sent);

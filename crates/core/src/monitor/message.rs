@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Death, WorkerFailure};
+use crate::loss::STARVED;
 use crate::message::Level;
 use crate::pair::Stage;
 use crate::signal;
@@ -45,11 +46,13 @@ impl fmt::Display for MonitorMessage {
         };
         match failure {
             WorkerFailure::Frozen if stage == Stage::Over => {
-                f.write_str("the worker process hung during the release")
+                write!(f, "the worker process hung during the release {STARVED}")
             }
-            WorkerFailure::Frozen => f.write_str("the worker process hung until the lease was nearly over"),
+            WorkerFailure::Frozen => {
+                write!(f, "the worker process hung until the lease was nearly over {STARVED}")
+            }
             WorkerFailure::IgnoresSignal(number) => {
-                write!(f, "the worker process hung and didn't react to {}", signal::name(number))
+                write!(f, "the worker process hung and didn't react to {} {STARVED}", signal::name(number))
             }
             WorkerFailure::Dead(Death::Killed(signal)) => {
                 write!(f, "the worker process was killed by signal {signal}")

@@ -7,6 +7,7 @@ pub mod claim;
 mod drive;
 mod effect;
 mod input;
+mod lateness;
 mod lineage;
 mod nested;
 mod notices;
@@ -27,6 +28,7 @@ use self::claim::Claim;
 pub use self::drive::{Driver, Step};
 pub use self::effect::{Effect, End, JobEffect, Line, Notice, Seen, StoppedBy, WaitingLine};
 pub use self::input::{Ancestor, Foreground, Input, Introduction, KillRound, LeaderChange, LookUp, Stop};
+use self::lateness::Lateness;
 pub use self::lineage::ancestor;
 use self::nested::Nested;
 use self::notices::{Activity, Notices};
@@ -38,6 +40,7 @@ use self::releasing::{FinalExit, ReleaseKind, Releasing};
 use self::running::Running;
 use super::environment::HeldLock;
 use super::exit::{self, Exit};
+use super::lease::Lease;
 use super::message::Message;
 use super::path::LockPath;
 use super::planted::{Mistake, planted};
@@ -67,6 +70,7 @@ struct State {
     record: Option<Record>,
     monitor_died: bool,
     progress: Progress,
+    lateness: Lateness,
     notices: Notices,
 }
 
@@ -222,6 +226,7 @@ impl Run {
             record: None,
             monitor_died: false,
             progress: Progress::default(),
+            lateness: Lateness::default(),
             notices: Notices::default(),
         };
         Self { plan, state, phase: Phase::Done }
@@ -243,6 +248,8 @@ impl Run {
         if planted(Mistake::OrphanedWorker) && matches!(input, Input::MonitorDied) {
             return out;
         }
+        let timeout = self.state.claim.lease().map(Lease::timeout);
+        self.state.lateness.looked(now, timeout);
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
         if let Input::Session(key, SessionChange::ServersSay(servers)) = input {
             if self.state.claim.is_of(key) {
@@ -263,6 +270,9 @@ impl Run {
         };
         self.go(next, now, &mut out);
         self.tell(is_tick, now, &mut out);
+        // A start is answered at once.
+        let due = if matches!(self.phase, Phase::Starting) { Some(now) } else { self.wake_at(now) };
+        self.state.lateness.expects(due);
         out
     }
 

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use super::JobEffect::{LookAtChildren, SignalAll, SignalGroup, SignalLeader, TakeTerminal};
+use super::lateness::Lateness;
 use super::notices::Activity;
 use super::progress::{Shown, Wait};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
 use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
 use crate::exit::{self, Exit};
 use crate::lease::Lease;
-use crate::loss::{Loss, Silence};
+use crate::loss::{Late, Loss};
 use crate::message::{Fate, Message};
 use crate::pair::Deadline;
 use crate::path::LockPath;
@@ -19,9 +20,6 @@ use crate::queue::event::Event;
 use crate::run::claim::{Claim, SessionState};
 use crate::signal::{self, SIGINT, SIGQUIT, SIGTERM, SIGTTIN, SIGTTOU};
 use crate::time::BootTime;
-
-/// A wake-up this late isn't the usual delay of a busy machine: zklock itself hung.
-const STANDSTILL: Duration = Duration::from_millis(500);
 
 /// How long the command runs before zklock writes into its node since when it holds the lock: short commands pay
 /// nothing for it.
@@ -37,10 +35,6 @@ pub(super) struct Running {
     surely_lost: bool,
     /// The lock that the loss is about, if it isn't about the run as a whole.
     lost_lock: Option<LockPath>,
-    /// The latest wake-up since the last confirmation: by how much it was late.
-    stood_still: Option<Duration>,
-    looked_at: BootTime,
-    wakes_at: Option<BootTime>,
     /// When to kill again, and whether a process is left that may never end.
     kill_again_at: Option<BootTime>,
     stuck: bool,
@@ -59,9 +53,6 @@ impl Running {
             lost: None,
             surely_lost: false,
             lost_lock: None,
-            stood_still: None,
-            looked_at: ctx.now,
-            wakes_at: None,
             kill_again_at: None,
             stuck: false,
             ended_by: None,
@@ -100,7 +91,6 @@ impl Running {
     }
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
-        self.note_standstill(ctx.now);
         // The lease first: the input may be a SIGCONT after a long stop.
         self.keep_the_lease(ctx);
         match input {
@@ -144,7 +134,6 @@ impl Running {
             _ => {}
         }
         self.show_deadline(ctx);
-        self.wakes_at = self.wake_at(ctx.plan, &ctx.state.claim, ctx.now);
         None
     }
 
@@ -164,7 +153,7 @@ impl Running {
 
     fn on_event(&mut self, event: Event, ctx: &mut Context<'_>) {
         match event {
-            Event::Lost(failure) => self.lose(Loss::Session(failure, self.stood_still), ctx),
+            Event::Lost(failure) => self.lose(Loss::Session(failure, late_for_session(ctx)), ctx),
             Event::NodeGone => self.lose(Loss::NodeDeleted, ctx),
             Event::Failed(path, ContentionError::Deleted) => {
                 self.lose_at(Some(path), Loss::NodeDeleted, ctx);
@@ -177,17 +166,9 @@ impl Running {
             }
             Event::Disconnected => ctx.say(Message::ConnectionLost),
             Event::Reconnected => ctx.say(Message::ConnectedAgain),
-            Event::Confirmed => self.stood_still = None,
             Event::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
             _ => {}
         }
-    }
-
-    /// Notes a standstill: zklock wakes up long after the time it had set.
-    fn note_standstill(&mut self, now: BootTime) {
-        let late = self.wakes_at.map(|wake| now.since(wake.max(self.looked_at)));
-        self.stood_still = self.stood_still.max(late.filter(|&late| late >= STANDSTILL));
-        self.looked_at = now;
     }
 
     fn keep_the_lease(&mut self, ctx: &mut Context<'_>) {
@@ -198,11 +179,10 @@ impl Running {
             && lease.stop_at(kill_after) <= now
         {
             let silent_for = now.since(lease.last_confirmed());
-            let silence = match self.stood_still {
-                Some(span) => Some(Silence::Frozen(span)),
-                None => claim.session().and_then(|session| session.silence(now)),
-            };
-            self.lose(Loss::LeaseOver { silent_for, silence }, ctx);
+            let lateness = &ctx.state.lateness;
+            let late = late_under(lease, lateness, now);
+            let silence = claim.session().and_then(|session| session.silence(lateness, late, now));
+            self.lose(Loss::LeaseOver { silent_for, silence, late }, ctx);
         }
         self.happened(JobInput::Tick, ctx);
     }
@@ -383,4 +363,16 @@ impl Running {
         }
         Some(Next::Ended(exit))
     }
+}
+
+/// How late the run was since the lease counts, if that is enough to have cost a confirmation.
+fn late_under(lease: &Lease, lateness: &Lateness, now: BootTime) -> Option<Late> {
+    Some(lateness.between(lease.counts_from(), now)).filter(|late| late.total >= lease.step())
+}
+
+/// The same, if that is most of the time since the last confirmation: then the session hasn't ended for another reason.
+fn late_for_session(ctx: &Context<'_>) -> Option<Late> {
+    let lease = ctx.state.claim.lease()?;
+    let late = late_under(lease, &ctx.state.lateness, ctx.now)?;
+    Some(late).filter(|late| late.total * 2 >= ctx.now.since(lease.last_confirmed()))
 }

@@ -105,9 +105,15 @@ fn is_starved(seen: &Evidence, said: &(String, String)) -> bool {
     // For the first zklock, this is the intended effect of such a fault.
     [(&said.0, is_meant), (&said.1, false)].into_iter().any(|(said, is_meant)| {
         !is_meant
-            && ["confirmed nothing", " hung ", "its lease ran out", "the session is over"]
-                .iter()
-                .any(|word| said.contains(word))
+            && [
+                "confirmed nothing",
+                " hung ",
+                "starved of processor time",
+                "its lease ran out",
+                "the session is over",
+            ]
+            .iter()
+            .any(|word| said.contains(word))
     })
 }
 

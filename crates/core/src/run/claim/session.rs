@@ -5,13 +5,17 @@ use std::time::Duration;
 
 use crate::lease::latency::{LatencyEstimate, Start};
 use crate::lease::renewal::Renewal;
-use crate::loss::Silence;
+use crate::loss::{Late, Silence};
 use crate::planted::{Mistake, planted};
 use crate::protocol::{ConnectFailure, LockIndex, Reply, RequestError};
 use crate::queue::event::Event;
 use crate::queue::lock_set::LockSet;
+use crate::run::lateness::Lateness;
 use crate::server_wait::Awaited;
 use crate::time::BootTime;
+
+/// An answer that took less than this part of the session timeout hasn't cost the lease.
+const SLOW_PART: u32 = 60;
 
 /// An established session.
 #[derive(Debug)]
@@ -133,19 +137,34 @@ impl SessionState {
         }
     }
 
-    /// Why nothing was confirmed recently, as far as zklock can tell.
-    pub fn silence(&self, now: BootTime) -> Option<Silence> {
+    /// Why nothing was confirmed recently, as far as zklock can tell. `late`: how late zklock itself was, if that matters.
+    /// The servers aren't the reason then, unless it was on time for longer while none answered.
+    pub(in crate::run) fn silence(
+        &self,
+        lateness: &Lateness,
+        late: Option<Late>,
+        now: BootTime,
+    ) -> Option<Silence> {
         let Self { gap, asked, forbidden, latency, renewal, .. } = self;
-        let unanswered = asked.map(|asked| now.since(asked));
-        Some(match (*gap, unanswered) {
-            (Some(Gap { from, to: None, away }), _) => Silence::Connection(now.since(from), away),
-            (_, Some(span)) if span >= renewal.lease.step() => Silence::Server(span),
-            (Some(Gap { from, to: Some(to), .. }), _) if now.since(to) < renewal.lease.timeout() => {
-                Silence::ConnectionWasAway(to.since(from))
+        let (step, timeout) = (renewal.lease.step(), renewal.lease.timeout());
+        let is_reason = |from: BootTime, to: BootTime| {
+            let on_time = to.since(from).saturating_sub(lateness.between(from, to).total);
+            late.is_none_or(|late| on_time > late.total)
+        };
+        match (*gap, *asked) {
+            (Some(Gap { from, to: None, away }), _) if is_reason(from, now) => {
+                Some(Silence::Connection(now.since(from), away))
             }
-            _ if *forbidden => Silence::Forbidden,
-            _ => Silence::SlowConnection(latency.slowest()?),
-        })
+            (_, Some(asked)) if now.since(asked) >= step && is_reason(asked, now) => {
+                Some(Silence::Server(now.since(asked)))
+            }
+            (Some(Gap { from, to: Some(to), .. }), _) if now.since(to) < timeout && is_reason(from, to) => {
+                Some(Silence::ConnectionWasAway(to.since(from)))
+            }
+            _ if *forbidden => Some(Silence::Forbidden),
+            _ if late.is_some() => None,
+            _ => latency.slowest().filter(|&trip| trip * SLOW_PART >= timeout).map(Silence::SlowConnection),
+        }
     }
 
     /// Whether the lease and the connection allow the command to start.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::loss::Silence;
 use crate::protocol::{Created, LockIndex, RequestError, ServerTime};
+use crate::run::lateness::Lateness;
 
 const T: Duration = Duration::from_secs(30);
 
@@ -8,7 +9,7 @@ fn at(seconds: f64) -> BootTime {
     BootTime::from_nanos(0) + Duration::from_secs_f64(seconds)
 }
 
-/// A claim whose session began at zero; its create was sent then, and answered after 0.2 s.
+/// A claim whose session began at zero; its create was sent then, and answered after 0.6 s.
 fn claim() -> Claim {
     let mut claim = Claim::default();
     let _ = claim.connect(None);
@@ -22,7 +23,7 @@ fn claim() -> Claim {
         panic!("no create in {out:?}");
     };
     let created = Created { name: format!("{prefix}0000000005"), czxid: 50, created: ServerTime(0) };
-    reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(created)), 0.2);
+    reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(created)), 0.6);
     claim
 }
 
@@ -42,27 +43,33 @@ fn a_gap_explains_a_silence_until_a_session_timeout_after_it() {
         claim.session_changed(SessionKey(1), change, at(now), &mut vec![]);
     }
     assert_eq!(
-        claim.session().unwrap().silence(at(40.999)),
+        claim.session().unwrap().silence(&Lateness::default(), None, at(40.999)),
         Some(Silence::ConnectionWasAway(Duration::from_secs(1)))
     );
     assert_eq!(
-        claim.session().unwrap().silence(at(41.0)),
-        Some(Silence::SlowConnection(Duration::from_millis(200)))
+        claim.session().unwrap().silence(&Lateness::default(), None, at(41.0)),
+        Some(Silence::SlowConnection(Duration::from_millis(600)))
     );
 }
 
 #[test]
 fn a_forbidden_confirmation_explains_a_silence_until_the_next_good_one() {
     let mut claim = claim();
-    let slow = Some(Silence::SlowConnection(Duration::from_millis(200)));
+    let slow = Some(Silence::SlowConnection(Duration::from_millis(600)));
     confirmed(&mut claim, 1.0, Err(RequestError::Quota), 1.1);
-    assert_eq!(claim.session().unwrap().silence(at(2.0)), slow);
+    assert_eq!(claim.session().unwrap().silence(&Lateness::default(), None, at(2.0)), slow);
     confirmed(&mut claim, 2.0, Err(RequestError::NoAuth), 2.1);
-    assert_eq!(claim.session().unwrap().silence(at(3.0)), Some(Silence::Forbidden));
+    assert_eq!(
+        claim.session().unwrap().silence(&Lateness::default(), None, at(3.0)),
+        Some(Silence::Forbidden)
+    );
     confirmed(&mut claim, 3.0, Err(RequestError::Quota), 3.1);
-    assert_eq!(claim.session().unwrap().silence(at(4.0)), Some(Silence::Forbidden));
+    assert_eq!(
+        claim.session().unwrap().silence(&Lateness::default(), None, at(4.0)),
+        Some(Silence::Forbidden)
+    );
     confirmed(&mut claim, 4.0, Ok(()), 4.1);
-    assert_eq!(claim.session().unwrap().silence(at(5.0)), slow);
+    assert_eq!(claim.session().unwrap().silence(&Lateness::default(), None, at(5.0)), slow);
 }
 
 #[test]
@@ -71,14 +78,14 @@ fn only_the_answer_to_the_create_measures_the_line() {
     let listed = Reply::Listed(Ok(vec![]));
     reply(&mut claim, Asker::Lock(LockIndex(0)), listed, 9.0);
     assert_eq!(
-        claim.session().unwrap().silence(at(9.1)),
-        Some(Silence::SlowConnection(Duration::from_millis(200)))
+        claim.session().unwrap().silence(&Lateness::default(), None, at(9.1)),
+        Some(Silence::SlowConnection(Duration::from_millis(600)))
     );
     let again = Created { name: "lock-0000000006".to_owned(), czxid: 51, created: ServerTime(0) };
     reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(again)), 9.5);
     assert_eq!(
-        claim.session().unwrap().silence(at(9.6)),
-        Some(Silence::SlowConnection(Duration::from_millis(200)))
+        claim.session().unwrap().silence(&Lateness::default(), None, at(9.6)),
+        Some(Silence::SlowConnection(Duration::from_millis(600)))
     );
 }
 

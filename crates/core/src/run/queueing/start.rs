@@ -38,7 +38,10 @@ impl Queueing {
             Start::AskAgain => ctx.state.claim.confirm_soon(ctx.now),
             Start::Never { trip, timeout } => {
                 let (hosts, kill_after) = (ctx.plan.hosts.clone(), ctx.plan.kill_after);
-                return Err(Message::ConnectionTooSlow { hosts, trip, timeout, kill_after });
+                let late = ctx.state.lateness.between(ctx.now.before(timeout), ctx.now);
+                // A connection that is too slow is so by itself.
+                let late = Some(late).filter(|late| late.longest * 2 >= trip);
+                return Err(Message::ConnectionTooSlow { hosts, trip, timeout, kill_after, late });
             }
         }
         self.awaits_lease_since.get_or_insert(ctx.now);

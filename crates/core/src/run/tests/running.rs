@@ -70,6 +70,38 @@ fn a_silent_server_and_a_slow_line_are_named() {
 }
 
 #[test]
+fn a_busy_host_is_named_however_short_its_delays_are() {
+    let mut script = Script::of(plan());
+    script.running();
+    let mut now = 0.6;
+    for _ in 0..5 {
+        // Whatever is due, or has come, is noticed 0.4 s later.
+        let sent = now + 1.4;
+        script.at(sent).tick();
+        now = sent + 0.9;
+        script.at(now).confirmed(sent, Ok(())).tick();
+    }
+    script.records_only(&["Warning"]).is(TRANSCRIPTS, "starved");
+}
+
+#[test]
+fn a_standstill_is_named_although_an_answer_came_after_it() {
+    let mut script = Script::of(plan());
+    script.running().pass(4.0).tick().at(8.9).confirmed(1.1, Ok(())).tick().pass(9.95).confirmed(9.9, Ok(()));
+    script.pass(12.0).tick().records_only(&["Warning"]).is(TRANSCRIPTS, "hung_before_the_last_answer");
+}
+
+#[test]
+fn servers_that_cannot_be_reached_from_a_busy_host_are_named_first() {
+    let mut script = Script::of(plan());
+    script.running().pass(2.0).session(SessionChange::Disconnected).tick();
+    for tick in 1_u8..12 {
+        script.at(2.0 + 0.7 * f64::from(tick)).tick();
+    }
+    script.at(10.0).tick().records_only(&["Warning"]).is(TRANSCRIPTS, "away_from_a_busy_host");
+}
+
+#[test]
 fn a_gap_in_the_connection_explains_a_silence_for_one_session_timeout() {
     for (gap, name) in [(9.0, "refused_after_a_gap"), (1.0, "refused_long_after_a_gap")] {
         // The answer that creates the node is the slowest, and the one before it doesn't count.

@@ -1,0 +1,114 @@
+//! How late the run was: a host that is stopped, or that starves zklock of processor time, costs as much of a lease as
+//! a silent server.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::loss::Late;
+use crate::time::BootTime;
+
+/// A delay shorter than this part of the session timeout isn't noted: there are always some.
+const SMALLEST_PART: u32 = 240;
+
+/// The times in which the run had something to do and didn't do it.
+#[derive(Debug, Default)]
+pub(super) struct Lateness {
+    /// The last input was taken in at this time.
+    looked_at: BootTime,
+    /// When the next was due at the latest.
+    due: Option<BootTime>,
+    /// From when it was due until it was taken in, oldest first. The spans don't overlap.
+    late: VecDeque<(BootTime, BootTime)>,
+}
+
+impl Lateness {
+    /// An input is taken in `now`, in a session with this `timeout`.
+    pub(super) fn looked(&mut self, now: BootTime, timeout: Option<Duration>) {
+        let due = self.due.map_or(now, |due| due.max(self.looked_at));
+        self.looked_at = now;
+        let Some(timeout) = timeout else {
+            self.late.clear();
+            return;
+        };
+        if now.since(due) * SMALLEST_PART > timeout {
+            self.late.push_back((due, now));
+        }
+        // No message looks further back, so that there are never more than a few hundred.
+        let oldest = now.before(timeout * 2);
+        while self.late.front().is_some_and(|&(_, to)| to < oldest) {
+            self.late.pop_front();
+        }
+    }
+
+    /// The next input is due by this time.
+    pub(super) fn expects(&mut self, due: Option<BootTime>) {
+        self.due = due;
+    }
+
+    /// How late the run was between these times.
+    pub(super) fn between(&self, from: BootTime, to: BootTime) -> Late {
+        let within = |&(due, taken): &(BootTime, BootTime)| taken.min(to).since(due.max(from));
+        let spans = self.late.iter().map(within);
+        Late { longest: spans.clone().max().unwrap_or_default(), total: spans.sum() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const T: Option<Duration> = Some(Duration::from_secs(24));
+
+    fn at(millis: u64) -> BootTime {
+        BootTime::from_nanos(millis * 1_000_000)
+    }
+
+    fn late(longest: u64, total: u64) -> Late {
+        Late { longest: Duration::from_millis(longest), total: Duration::from_millis(total) }
+    }
+
+    /// The run takes in what is due at the first times, at the second ones.
+    fn of(times: &[(u64, u64)]) -> Lateness {
+        let mut lateness = Lateness::default();
+        for &(due, taken) in times {
+            lateness.expects(Some(at(due)));
+            lateness.looked(at(taken), T);
+        }
+        lateness
+    }
+
+    #[test]
+    fn delays_add_up_and_the_longest_is_known() {
+        let lateness = of(&[(1_000, 1_300), (2_000, 2_050), (2_500, 2_400), (3_000, 4_000)]);
+        assert_eq!(
+            lateness.between(at(0), at(9_000)),
+            late(1_000, 1_300),
+            "50 ms are usual, early is on time"
+        );
+        assert_eq!(lateness.between(at(1_200), at(9_000)), late(1_000, 1_100));
+        assert_eq!(lateness.between(at(1_100), at(3_400)), late(400, 600));
+        assert_eq!(lateness.between(at(5_000), at(9_000)), late(0, 0));
+    }
+
+    #[test]
+    fn what_was_due_long_ago_is_late_only_since_the_last_look() {
+        let lateness = of(&[(1_000, 1_000), (500, 1_400)]);
+        assert_eq!(lateness.between(at(0), at(9_000)), late(400, 400));
+    }
+
+    #[test]
+    fn nothing_is_late_that_is_not_awaited() {
+        let mut lateness = of(&[(1_000, 1_000)]);
+        lateness.expects(None);
+        lateness.looked(at(20_000), T);
+        assert_eq!(lateness.between(at(0), at(20_000)), late(0, 0));
+    }
+
+    #[test]
+    fn what_is_older_than_two_session_timeouts_is_forgotten_and_so_is_another_session() {
+        let mut lateness = of(&[(1_000, 2_000), (40_000, 41_000), (51_000, 51_000)]);
+        assert_eq!(lateness.between(at(0), at(60_000)), late(1_000, 1_000));
+        lateness.looked(at(51_000), None);
+        assert_eq!(lateness.between(at(0), at(60_000)), late(0, 0));
+    }
+}
