@@ -106,7 +106,7 @@ impl Running {
                 if [SIGINT, SIGQUIT, SIGTERM].contains(&signal) {
                     self.ended_by = Some(signal);
                 }
-                self.happened(JobInput::Signalled(signal), ctx)
+                self.happened(JobInput::Signalled(signal), ctx);
             }
             Input::NotStopped => self.happened(JobInput::NotStopped, ctx),
             Input::MonitorDied => {
