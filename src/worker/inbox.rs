@@ -145,8 +145,16 @@ impl Sources {
         }
         // One event is enough for all children, because its handler checks every child.
         let mut any = false;
-        while let Ok(Some(_)) = self.children.read_signal() {
-            any = true;
+        loop {
+            match self.children.read_signal() {
+                Ok(Some(_)) => any = true,
+                Ok(None) => break,
+                // A signal that can't be read may be the command's end.
+                Err(_) => {
+                    any = true;
+                    break;
+                }
+            }
         }
         if any {
             emit(Input::Child);

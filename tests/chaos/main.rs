@@ -13,6 +13,7 @@
 //! | [`contender_fault`], [`processes`], [`support::process_fault`] | faults of a single contender and its processes |
 //! | [`fault_log`], [`phases`] | the faults that have been injected, and what contenders were doing meanwhile |
 //! | [`escape`] | another course: one fault hits a zklock whose command is a family of processes that leave it |
+//! | [`calls`] | another course: a system call of a zklock fails or takes long |
 //! | [`slack`], [`transaction_log`] | the time to spare of lost locks, by the servers' own logs |
 //! | [`support::network`] | the servers, and the links between them and their clients |
 //! | [`support::lan`], [`support::machine`] | the same on machines of their own |
@@ -25,6 +26,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checker prints its report")]
 #![allow(missing_docs, unused_imports, reason = "the shared test helpers have more than this binary uses")]
 
+mod calls;
 mod checker;
 mod contender;
 mod contender_fault;
@@ -77,9 +79,17 @@ fn main() -> ExitCode {
             options::list_mistakes();
             ExitCode::SUCCESS
         }
+        _ if options.calls.is_some() => calls(&options),
         _ if options.escape => escape::check(&options),
         _ => check(&options),
     }
+}
+
+/// `--calls`: runs in which a system call fails.
+fn calls(options: &Options) -> ExitCode {
+    println!("seed {}", options.seed);
+    let wrong = calls::check(&support::Server::start(), options.seed, options.calls.unwrap_or_default());
+    if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// How many runs there are at most. A run with a violation is repeated if the servers broke their own promises in it.

@@ -37,6 +37,9 @@ pub(crate) struct Options {
     /// Make trials of an escape instead of a run.
     #[arg(long, conflicts_with = "hosts")]
     pub(crate) escape: bool,
+    /// Make so many runs in which a system call fails.
+    #[arg(long, conflicts_with_all = ["hosts", "escape"])]
+    pub(crate) calls: Option<u64>,
     #[command(flatten)]
     pub(crate) trials: Trials,
 }

@@ -1,0 +1,58 @@
+//! A system call of zklock fails or takes long: a few runs. `scripts/chaos --calls` makes hundreds, drawn from a seed.
+
+use crate::failing_call::FailingCall;
+use crate::support::{Case, skip};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+#[track_caller]
+fn assert_all_end_well(failing: &[(&'static str, &'static str, u64)]) {
+    if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
+        return skip("strace is not installed");
+    }
+    for (turn, &(call, effect, when)) in failing.iter().enumerate() {
+        let (waits, is_terminated) = (turn % 2 == 0, turn % 3 == 0);
+        let after = Duration::from_millis(300);
+        let call = FailingCall { call, effect, when, waits, is_terminated, after };
+        let ended = call.run(&Case::new("call"));
+        ended.unwrap_or_else(|wrong| panic!("{call}: {wrong}"));
+    }
+}
+
+#[test]
+fn when_a_call_fails_at_the_start() {
+    assert_all_end_well(&[
+        ("socketpair", "error=EMFILE", 1),
+        ("eventfd2", "error=EMFILE", 2),
+        ("timerfd_settime", "error=ENOMEM", 1),
+        ("clone3", "error=EAGAIN", 1),
+        ("setpgid", "error=EIO", 1),
+    ]);
+}
+
+#[test]
+fn when_a_call_fails_in_the_queue_or_later() {
+    assert_all_end_well(&[
+        ("poll", "error=ENOMEM", 3),
+        ("read", "error=EIO", 45),
+        ("recvfrom", "error=ENOMEM", 40),
+        ("sendto", "error=ENOMEM", 2),
+        ("timerfd_settime", "error=ENOMEM", 6),
+        ("write", "error=ENOSPC", 4),
+    ]);
+}
+
+#[test]
+fn when_a_call_takes_long() {
+    assert_all_end_well(&[
+        ("close", "delay_enter=300000", 5),
+        ("poll", "delay_enter=500000", 3),
+        ("openat", "delay_enter=300000", 15),
+    ]);
+}
+
+/// A signal that can't be read may be the command's end.
+#[test]
+fn when_no_signal_can_be_read() {
+    assert_all_end_well(&[("read", "error=EIO", 31)]);
+}

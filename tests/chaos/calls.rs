@@ -1,0 +1,178 @@
+//! A system call of zklock fails, or takes long, whichever it is and whenever it comes. zklock ends, no process is left, its
+//! exit code is the command's or one that a message explains, and the next contender runs after the command.
+//! `scripts/chaos --calls N` makes many such runs.
+
+use crate::support::{Case, DEADLINE, Output, Rng, Server, end, first_child, processes_of, try_for};
+use nix::sys::signal::{Signal, kill};
+use std::fmt;
+use std::time::Duration;
+use zklock_core::signal::SIGTERM;
+
+/// The calls that a run makes and that can fail, and about how often its busiest process makes them.
+const CALLS: [(&str, u64); 31] = [
+    ("clone", 1),
+    ("clone3", 3),
+    ("close", 28),
+    ("connect", 3),
+    ("epoll_create1", 1),
+    ("epoll_ctl", 32),
+    ("epoll_pwait", 10),
+    ("eventfd2", 4),
+    ("fcntl", 35),
+    ("getdents64", 5),
+    ("getrandom", 5),
+    ("getsockopt", 1),
+    ("ioctl", 7),
+    ("madvise", 1),
+    ("mlockall", 1),
+    ("newfstatat", 11),
+    ("openat", 21),
+    ("pipe2", 1),
+    ("poll", 13),
+    ("prctl", 11),
+    ("prlimit64", 7),
+    ("read", 89),
+    ("recvfrom", 83),
+    ("sendto", 3),
+    ("setpgid", 3),
+    ("signalfd4", 1),
+    ("socket", 3),
+    ("socketpair", 1),
+    ("timerfd_settime", 22),
+    ("write", 10),
+    ("writev", 10),
+];
+
+/// How it fails, or for how many microseconds it is held up.
+const EFFECTS: [&str; 9] = [
+    "error=ENOMEM",
+    "error=EAGAIN",
+    "error=EINTR",
+    "error=EMFILE",
+    "error=ENOSPC",
+    "error=EIO",
+    "delay_enter=100000",
+    "delay_enter=700000",
+    "delay_enter=2000000",
+];
+
+/// How long the first command may run at most before it is to end.
+const RUNS_FOR: u64 = 1500;
+
+/// How long processes may take to disappear at the end, on a busy machine.
+const AFTERWARDS: Duration = Duration::from_secs(15);
+
+/// One run, and what happens in it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FailingCall {
+    pub(crate) call: &'static str,
+    pub(crate) effect: &'static str,
+    /// The how manieth call it is, in each thread.
+    pub(crate) when: u64,
+    /// Whether the run begins behind a holder.
+    pub(crate) waits: bool,
+    /// Whether the command is ended by TERM to zklock, and not by itself.
+    pub(crate) is_terminated: bool,
+    /// When the command is to end.
+    pub(crate) after: Duration,
+}
+
+impl FailingCall {
+    pub(crate) fn draw(rng: &mut Rng) -> Self {
+        let index =
+            |rng: &mut Rng, length: usize| usize::try_from(rng.below(length as u64)).expect("a usize");
+        let (call, count) = CALLS[index(rng, CALLS.len())];
+        Self {
+            call,
+            effect: EFFECTS[index(rng, EFFECTS.len())],
+            when: 1 + rng.below(count),
+            waits: rng.below(2) == 0,
+            is_terminated: rng.below(3) == 0,
+            after: Duration::from_millis(rng.below(RUNS_FOR)),
+        }
+    }
+
+    /// Makes the run. Returns how the first zklock ended, or what is wrong.
+    pub(crate) fn run(self, case: &Case) -> Result<Output, String> {
+        let history = case.history();
+        let holder = self.waits.then(|| case.holder());
+        let inject = format!("inject={}:{}:when={}", self.call, self.effect, self.when);
+        // Both processes with all their threads, and not the command.
+        let strace = format!("exec strace -f -b execve -qq -o /dev/null -e {inject} \"$0\" \"$@\"");
+        let options = ["--session-timeout", "4", "--kill-after", "0.5"];
+        let job = format!("{}; exit 7", history.steady_job("first"));
+        let first = case.lock(&options, ["bash", "-c", &job]).prelude(&strace).spawn();
+        let in_queue = 1 + usize::from(self.waits);
+        try_for(Duration::from_secs(1), || (case.contenders().len() >= in_queue).then_some(()));
+        let next = case.lock(&options, ["bash", "-c", &history.job("next", 0.05)]).spawn();
+        holder.map(end);
+        try_for(self.after, || (!first.is_running()).then_some(()));
+        if self.is_terminated
+            && let Some(zklock) = first_child(first.pid())
+        {
+            kill(zklock, Signal::SIGTERM).ok();
+        } else {
+            history.finish("first");
+        }
+        if try_for(DEADLINE, || (!first.is_running()).then_some(())).is_none() {
+            history.finish("first");
+            return Err("it hangs".to_owned());
+        }
+        let output = first.wait(DEADLINE);
+        let last = next.wait(DEADLINE);
+        if last.code != Some(0) {
+            return Err(format!("the next: {last}"));
+        }
+        let sections = history.check_exclusive()?;
+        try_for(AFTERWARDS, || processes_of(case.marker()).is_empty().then_some(()))
+            .ok_or_else(|| format!("processes are left: {:?}", processes_of(case.marker())))?;
+        let first = sections.iter().find(|section| section.name == "first");
+        match self.judge(&output, first.map(|section| section.ended), case.path()) {
+            None => Ok(output),
+            Some(wrong) => Err(format!("{wrong}: {output}")),
+        }
+    }
+
+    /// What is wrong with the end of a run whose command `ended` by itself, or didn't, or never began (`None`).
+    fn judge(self, output: &Output, ended: Option<bool>, path: &str) -> Option<&'static str> {
+        // It can happen before zklock begins, and the dynamic linker, or Rust's runtime, says so.
+        let is_begun = !["while loading shared libraries", "panicked at /rustc"]
+            .iter()
+            .any(|word| output.stderr.contains(word));
+        let is_told = output.stderr.contains(path);
+        let is_terminated = output.signal == Some(SIGTERM) || output.code == Some(128 + SIGTERM);
+        match (output.code, ended) {
+            _ if !is_begun => ended.map(|_| "the command ran without zklock"),
+            (Some(7), Some(true)) => None,
+            (Some(7), _) => Some("the code of a command that hasn't ended"),
+            _ if is_terminated && self.is_terminated => None,
+            // What zklock can't observe, it ends.
+            (Some(123), Some(_)) | (Some(125..=127), None) if is_told => None,
+            (Some(123 | 125..=127), _) if !is_told => Some("a silent end"),
+            _ => Some("another exit code than the command's"),
+        }
+    }
+}
+
+impl fmt::Display for FailingCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { call, effect, when, waits, is_terminated, after } = self;
+        let begins = if *waits { "behind a holder" } else { "alone" };
+        let ends = if *is_terminated { "TERM" } else { "the command's end" };
+        write!(f, "call {when} of {call}: {effect}; {begins}, {ends} after {} ms", after.as_millis())
+    }
+}
+
+/// Makes so many runs, and prints those with a violation. Returns how many there were.
+pub(crate) fn check(server: &Server, seed: u64, runs: u64) -> u64 {
+    let wrong: u64 = (0..runs)
+        .map(|run| {
+            let call = FailingCall::draw(&mut Rng::new(seed ^ (run << 20)));
+            let found = call.run(&Case::on(server, "call"));
+            let _ = found.as_ref().inspect_err(|wrong| println!("run {run}: {call}: {wrong}"));
+            u64::from(found.is_err())
+        })
+        .sum();
+    println!("{runs} runs, {wrong} with a violation");
+    wrong
+}
