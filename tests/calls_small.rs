@@ -36,7 +36,8 @@ fn when_a_call_fails_in_the_queue_or_later() {
         ("poll", "error=ENOMEM", 3),
         ("read", "error=EIO", 45),
         ("recvfrom", "error=ENOMEM", 40),
-        ("sendto", "error=ENOMEM", 2),
+        // This one is TERM to the worker.
+        ("sendto", "error=EMFILE", 1),
         ("timerfd_settime", "error=ENOMEM", 6),
         ("write", "error=ENOSPC", 4),
     ]);

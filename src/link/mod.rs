@@ -221,8 +221,10 @@ impl WorkerSide {
     /// Tells the monitor that zklock owns these nodes, which the monitor may have to delete. `session_timeout` is in
     /// milliseconds.
     pub fn own(&self, session_timeout: u64, nodes: Vec<OwnedNode>) {
-        self.send(&Report::Nodes { session_timeout, nodes });
-        self.page.set_pending_create(None);
+        // A monitor that doesn't know a node finds it by what its path begins with.
+        if self.send(&Report::Nodes { session_timeout, nodes }) {
+            self.page.set_pending_create(None);
+        }
     }
 
     /// The page in which the command's child shows its group to the monitor between fork and exec.

@@ -2,11 +2,17 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::thread;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv, send};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+/// How often a message is sent again for which the kernel has no memory, and the pause before that if the sender may wait.
+const TRIES: usize = 20;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The result of receiving.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,20 +32,29 @@ pub struct PairSocket(pub(super) OwnedFd);
 impl PairSocket {
     /// Sends a message without waiting for it to be read.
     pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
-        let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
-        send(self.0.as_raw_fd(), &serde_json::to_vec(message)?, flags)?;
-        Ok(())
+        self.try_to_send(message, MsgFlags::MSG_DONTWAIT, Duration::ZERO)
     }
 
     /// Sends a message, and waits until there is room for it: the other side may be stopped.
     pub fn send_and_wait(&self, message: &impl Serialize) -> io::Result<()> {
+        self.try_to_send(message, MsgFlags::empty(), PAUSE)
+    }
+
+    /// Tries again if the kernel has no memory for the message just now.
+    fn try_to_send(&self, message: &impl Serialize, flags: MsgFlags, pause: Duration) -> io::Result<()> {
         let message = serde_json::to_vec(message)?;
-        while let Err(error) = send(self.0.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL) {
-            if error != Errno::EINTR {
-                return Err(error.into());
+        let mut tries = 0;
+        loop {
+            match send(self.0.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL | flags) {
+                Ok(_) => return Ok(()),
+                Err(Errno::EINTR) => {}
+                Err(Errno::ENOMEM | Errno::ENOBUFS) if tries < TRIES => {
+                    tries += 1;
+                    thread::sleep(pause);
+                }
+                Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
     }
 
     /// The next message, if there is one.

@@ -26,7 +26,7 @@ pub(super) struct Sources {
     pub(super) signals: CaughtSignals,
     /// Signals that were relayed to the worker, and of which the state machine doesn't know yet.
     relayed: VecDeque<i32>,
-    /// Relayed signals for which the socket has no room, because the worker is frozen or slow.
+    /// Relayed signals for which the socket has no room, because the worker is frozen or slow, or the kernel no memory.
     unsent: VecDeque<i32>,
     /// The worker's end of the socket is closed, so the socket is always readable.
     socket_closed: bool,
@@ -53,10 +53,15 @@ impl Sources {
     /// shows it.
     fn send_signals(&mut self) {
         while let Some(&signal) = self.unsent.front() {
-            match self.side.socket.send(&Order::Signal(signal)) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+            let sent = self.side.socket.send(&Order::Signal(signal)).map_err(|error| error.kind());
+            match sent {
                 // A dead worker needs no signals.
-                _ => self.unsent.pop_front(),
+                Ok(())
+                | Err(ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected) => {
+                    self.unsent.pop_front()
+                }
+                // No room, or no memory.
+                Err(_) => return,
             };
         }
     }

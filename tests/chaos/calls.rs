@@ -8,6 +8,8 @@ use std::fmt;
 use std::time::Duration;
 use zklock_core::signal::SIGTERM;
 
+const SIGABRT: i32 = Signal::SIGABRT as i32;
+
 /// The calls that a run makes and that can fail, and about how often its busiest process makes them.
 const CALLS: [(&str, u64); 31] = [
     ("clone", 1),
@@ -105,7 +107,9 @@ impl FailingCall {
         let in_queue = 1 + usize::from(self.waits);
         try_for(Duration::from_secs(1), || (case.contenders().len() >= in_queue).then_some(()));
         let next = case.lock(&options, ["bash", "-c", &history.job("next", 0.05)]).spawn();
-        holder.map(end);
+        if let Some(holder) = holder {
+            end(holder);
+        }
         try_for(self.after, || (!first.is_running()).then_some(()));
         if self.is_terminated
             && let Some(zklock) = first_child(first.pid())
@@ -127,19 +131,18 @@ impl FailingCall {
         try_for(AFTERWARDS, || processes_of(case.marker()).is_empty().then_some(()))
             .ok_or_else(|| format!("processes are left: {:?}", processes_of(case.marker())))?;
         let first = sections.iter().find(|section| section.name == "first");
-        match self.judge(&output, first.map(|section| section.ended), case.path()) {
+        match self.judge(&output, first.map(|section| section.ended)) {
             None => Ok(output),
             Some(wrong) => Err(format!("{wrong}: {output}")),
         }
     }
 
     /// What is wrong with the end of a run whose command `ended` by itself, or didn't, or never began (`None`).
-    fn judge(self, output: &Output, ended: Option<bool>, path: &str) -> Option<&'static str> {
-        // It can happen before zklock begins, and the dynamic linker, or Rust's runtime, says so.
-        let is_begun = !["while loading shared libraries", "panicked at /rustc"]
-            .iter()
-            .any(|word| output.stderr.contains(word));
-        let is_told = output.stderr.contains(path);
+    fn judge(self, output: &Output, ended: Option<bool>) -> Option<&'static str> {
+        // It can happen before zklock begins: in the dynamic linker, or in Rust's runtime, which aborts.
+        let is_begun =
+            !output.stderr.contains("while loading shared libraries") && output.signal != Some(SIGABRT);
+        let is_told = output.stderr.contains("zklock: ");
         let is_terminated = output.signal == Some(SIGTERM) || output.code == Some(128 + SIGTERM);
         match (output.code, ended) {
             _ if !is_begun => ended.map(|_| "the command ran without zklock"),
@@ -147,7 +150,7 @@ impl FailingCall {
             (Some(7), _) => Some("the code of a command that hasn't ended"),
             _ if is_terminated && self.is_terminated => None,
             // What zklock can't observe, it ends.
-            (Some(123), Some(_)) | (Some(125..=127), None) if is_told => None,
+            (Some(123), _) | (Some(125..=127), None) if is_told => None,
             (Some(123 | 125..=127), _) if !is_told => Some("a silent end"),
             _ => Some("another exit code than the command's"),
         }
