@@ -5,7 +5,7 @@ use crate::support::{DEADLINE, Rng, Server, pass_time, wait_until};
 use std::time::Duration;
 
 /// Restarts one server after the other, each when the one before serves clients again.
-pub(super) fn restart_each(scene: &mut Scene) {
+pub(crate) fn restart_each(scene: &mut Scene) {
     for server in scene.ensemble.members() {
         server.relaunch();
         scene.is_whole();
@@ -13,7 +13,7 @@ pub(super) fn restart_each(scene: &mut Scene) {
 }
 
 /// The same, and each server has lost its data.
-pub(super) fn replace_each_by_an_empty_one(scene: &mut Scene) {
+pub(crate) fn replace_each_by_an_empty_one(scene: &mut Scene) {
     for server in scene.ensemble.members() {
         server.relaunch_empty();
         scene.is_whole();
@@ -21,7 +21,7 @@ pub(super) fn replace_each_by_an_empty_one(scene: &mut Scene) {
 }
 
 /// Adds a fourth member and removes the leader, which is stopped then.
-pub(super) fn another_joins_and_one_leaves(scene: &mut Scene) {
+pub(crate) fn another_joins_and_one_leaves(scene: &mut Scene) {
     let specification = scene.ensemble.launch_another();
     scene.ensemble.reconfigure(&["-add", &specification]);
     scene.is_whole();
@@ -34,7 +34,7 @@ pub(super) fn another_joins_and_one_leaves(scene: &mut Scene) {
 
 /// Whichever server leads stands still again and again, as in a garbage collection: for 1 to 8 s. In between it serves for
 /// long enough to count as steady again.
-pub(super) fn leader_pauses(scene: &mut Scene) {
+pub(crate) fn leader_pauses(scene: &mut Scene) {
     let mut rng = Rng::new(7);
     for _ in 0..4 {
         let leader = scene.ensemble.leader();
@@ -47,7 +47,7 @@ pub(super) fn leader_pauses(scene: &mut Scene) {
 }
 
 /// The leader's disk is full until an operator gives it a new one.
-pub(super) fn one_disk_is_full(scene: &mut Scene) {
+pub(crate) fn one_disk_is_full(scene: &mut Scene) {
     let leader = scene.ensemble.leader();
     let disk =
         format!("/proc/{}/root{}/version-2/filler", leader.pid().expect("a server"), leader.data().display());
@@ -64,7 +64,7 @@ pub(super) fn one_disk_is_full(scene: &mut Scene) {
 }
 
 /// All servers are down for longer than a session, and come back.
-pub(super) fn all_are_down(scene: &mut Scene) {
+pub(crate) fn all_are_down(scene: &mut Scene) {
     scene.ensemble.members().iter().for_each(Server::kill);
     pass_time(scene.settings.session() + Duration::from_secs(5));
     scene.ensemble.members().iter().for_each(Server::relaunch);
@@ -72,7 +72,7 @@ pub(super) fn all_are_down(scene: &mut Scene) {
 }
 
 /// All servers are stopped, and come back without any data.
-pub(super) fn the_ensemble_is_emptied(scene: &mut Scene) {
+pub(crate) fn the_ensemble_is_emptied(scene: &mut Scene) {
     scene.ensemble.members().iter().for_each(Server::kill);
     scene.ensemble.members().iter().for_each(Server::relaunch_empty);
     scene.is_whole();

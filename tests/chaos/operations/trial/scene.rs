@@ -11,7 +11,7 @@ const DRAIN: Duration = Duration::from_mins(3);
 
 /// The times of servers and sessions, and the queue that moves meanwhile.
 #[derive(Clone, Copy)]
-pub(super) struct Settings {
+pub(crate) struct Settings {
     tick_ms: u32,
     init_limit: u32,
     /// In seconds. Long in each case: a busy machine must not cost the lock.
@@ -25,7 +25,8 @@ pub(super) struct Settings {
     job: f64,
 }
 
-pub(super) const SHORT: Settings = Settings {
+#[allow(dead_code, reason = "for the behaviour tests")]
+pub(crate) const SHORT: Settings = Settings {
     tick_ms: 500,
     init_limit: 20,
     session: 30,
@@ -34,7 +35,7 @@ pub(super) const SHORT: Settings = Settings {
     crowd: 5,
     job: 0.5,
 };
-pub(super) const SHIPPED: Settings = Settings {
+pub(crate) const SHIPPED: Settings = Settings {
     tick_ms: 2000,
     init_limit: 10,
     session: 30,
@@ -45,33 +46,33 @@ pub(super) const SHIPPED: Settings = Settings {
 };
 
 impl Settings {
-    pub(super) fn session(self) -> Duration {
+    pub(crate) fn session(self) -> Duration {
         Duration::from_secs(self.session.into())
     }
 }
 
 /// Three servers and those who use them.
-pub(super) struct Scene {
-    pub(super) settings: Settings,
+pub(crate) struct Scene {
+    pub(crate) settings: Settings,
     history: History,
     crowd_history: History,
     case: Case,
     // Dropped after the case, which looks for nodes at the end.
-    pub(super) ensemble: Ensemble,
+    pub(crate) ensemble: Ensemble,
 }
 
 /// What an operation cost. All times are from its begin.
-pub(super) struct Report {
+pub(crate) struct Report {
     ended: Duration,
     /// The end of the holder's command, and its exit.
-    pub(super) holder: (Duration, Output),
+    pub(crate) holder: (Duration, Output),
     /// When the waiter behind it ran.
     waiter: Duration,
     /// A waiter with `-w`.
-    pub(super) limited: Output,
+    pub(crate) limited: Output,
     /// The exits of the queue that moves, in the order in which they queued, and the order in which they ran.
-    pub(super) crowd: Vec<Option<i32>>,
-    pub(super) order: Vec<String>,
+    pub(crate) crowd: Vec<Option<i32>>,
+    pub(crate) order: Vec<String>,
     /// The longest time for which none of them ran.
     pause: Duration,
     /// What `status --watch` said beside its documents.
@@ -79,12 +80,12 @@ pub(super) struct Report {
 }
 
 impl Scene {
-    pub(super) fn start(name: &str, settings: Settings) -> Self {
+    pub(crate) fn start(name: &str, settings: Settings) -> Self {
         Self::on(name, settings, None)
     }
 
     /// The data of each server is on a file system that is small enough to fill. `None` if that isn't possible here.
-    pub(super) fn with_small_disks(name: &str, settings: Settings) -> Option<Self> {
+    pub(crate) fn with_small_disks(name: &str, settings: Settings) -> Option<Self> {
         has_namespaces("--mount", "mount -t tmpfs tmpfs /mnt")
             .then(|| Self::on(name, settings, Some("mount -t tmpfs -o size=16m tmpfs")))
     }
@@ -105,18 +106,18 @@ impl Scene {
     }
 
     /// Waits until every server that runs follows or leads.
-    pub(super) fn is_whole(&self) {
+    pub(crate) fn is_whole(&self) {
         let running = self.ensemble.members().iter().filter(|member| member.pid().is_some()).count();
         wait_until("all servers", DRAIN, || self.modes().len() == running);
     }
 
     /// The modes of the servers that serve clients.
-    pub(super) fn modes(&self) -> Vec<String> {
+    pub(crate) fn modes(&self) -> Vec<String> {
         self.ensemble.members().iter().filter_map(Server::mode).collect()
     }
 
     /// What the operation costs.
-    pub(super) fn during(mut self, operation: fn(&mut Self)) -> Report {
+    pub(crate) fn during(mut self, operation: fn(&mut Self)) -> Report {
         let session = self.settings.session.to_string();
         let limit = self.settings.limit.to_string();
         let options = ["-v", "--session-timeout", &session];
