@@ -511,12 +511,17 @@ impl<'a> BlockingSession<'a> {
     pub fn reconnect(&mut self, until: Option<BootTime>) -> Result<(), BlockingError> {
         self.disconnected = true;
         self.begin_to_wait(until);
+        let connected = self.wait_for_the_connection(until);
+        self.stop_waiting();
+        connected
+    }
+
+    fn wait_for_the_connection(&mut self, until: Option<BootTime>) -> Result<(), BlockingError> {
         while self.disconnected {
             if let SessionMessage::Change(change) = self.next_message(until)? {
                 self.session_changed(change)?;
             }
         }
-        self.stop_waiting();
         self.changed = false;
         Ok(())
     }

@@ -52,6 +52,21 @@ fn a_terminal_shows_a_wait_for_the_servers() {
 }
 
 #[test]
+fn a_limit_without_a_connection_removes_the_line() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("wait-line-limit");
+    let node = case.add_contender("first");
+    let mut terminal = on_terminal(&case, &proxy.connect_string(), &["-w", "8"]);
+    terminal.expect("position 2, waiting ", DEADLINE);
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    terminal.expect("no connection to the servers for 1 s", DEADLINE);
+    assert_eq!(terminal.wait(DEADLINE).code(), Some(124));
+    assert!(terminal.text().ends_with('\n'), "nothing behind the message: {:?}", terminal.text());
+    case.observer().delete(&node);
+}
+
+#[test]
 fn ctrl_c_removes_the_line() {
     let case = Case::new("wait-line-end");
     let node = case.add_contender("first");
