@@ -2,6 +2,8 @@
 
 use super::{assert_free, end, holder, queue, wait, watched};
 use crate::support::{Case, DEADLINE, Proxy, Server, op, shared, wait_until};
+use std::time::Duration;
+use zookeeper::CreateMode;
 
 #[test]
 fn a_free_lock_costs_one_listing() {
@@ -80,6 +82,26 @@ fn many_waits_wake_no_contender_and_no_other_wait() {
     for wait in waits {
         assert_free(wait);
     }
+}
+
+/// Otherwise `-w` would run out before all of them are seen, as if no server had answered.
+#[test]
+fn several_locks_are_listed_together_so_that_a_slow_line_delays_them_once() {
+    let case = Case::new("wait-slow-line");
+    let locks: Vec<String> = (0..20).map(|lock| format!("{}/{lock}", case.path())).collect();
+    let held = |lock: &String| {
+        case.observer().mkdirs(lock);
+        let name = format!("{lock}/_c_{}-lock-", case.marker());
+        case.observer().create(&name, "", CreateMode::EphemeralSequential)
+    };
+    let nodes: Vec<String> = locks.iter().map(held).collect();
+    let proxy = Proxy::to(shared());
+    proxy.delay(Duration::from_millis(250));
+    let words: Vec<&str> = ["-w", "8"].into_iter().chain(locks.iter().map(String::as_str)).collect();
+    let case = case.through(&proxy.connect_string());
+    let output = wait(&case, &words).run();
+    output.assert_code(124).assert_stderr(&format!("{}: busy: gave up after 8", locks[0]));
+    nodes.iter().chain(&locks).for_each(|node| case.observer().delete(node));
 }
 
 #[test]

@@ -53,7 +53,10 @@ impl<'a> Wait<'a> {
     ) -> Result<T, End> {
         loop {
             match self.session().and_then(&request) {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    self.heard = clock::now();
+                    return Ok(answer);
+                }
                 Err(error) => self.recover(error)?,
             }
         }

@@ -15,6 +15,7 @@ use signal_hook::iterator::Signals;
 use zklock_core::exit::{self, Exit};
 use zklock_core::message::Message;
 use zklock_core::path::LockPath;
+use zklock_core::protocol::Request;
 use zklock_core::queue::contender::ContentionError;
 use zklock_core::queue::until_free::{UntilFree, UntilFreeStep};
 use zklock_core::run::Plan;
@@ -123,13 +124,30 @@ impl Wait<'_> {
         }
         // All of them before the first wait: contenders that come later don't count.
         let mut locks: Vec<UntilFree> = waited.into_iter().map(UntilFree::new).collect();
-        for lock in &mut locks {
-            if let UntilFreeStep::Failed(error) = self.follow(lock, UntilFree::begin)? {
+        self.begin(&mut locks)?;
+        self.refuse_to_wait_for_itself(&locks)?;
+        locks.iter_mut().try_for_each(|lock| self.until_free(lock))
+    }
+
+    /// Makes the first listing of each lock, all in flight together: on a slow line, several locks take no longer than one.
+    fn begin(&mut self, locks: &mut [UntilFree]) -> Result<(), End> {
+        let listings = locks.iter_mut().filter_map(|lock| match lock.begin() {
+            UntilFreeStep::Ask(requests) => Some(requests),
+            _ => None,
+        });
+        let listings: Vec<Request> = listings.flatten().collect();
+        let replies = self.request(|session| session.ask_all(&listings))?;
+        for (lock, reply) in locks.iter_mut().zip(replies) {
+            let step = match lock.take(reply) {
+                // It has nodes of other recipes, which is rare.
+                None | Some(UntilFreeStep::Ask(_)) => self.follow(lock, UntilFree::begin)?,
+                Some(step) => step,
+            };
+            if let UntilFreeStep::Failed(error) = step {
                 return Err(self.failed(lock, error));
             }
-            self.refuse_to_wait_for_itself(lock)?;
         }
-        locks.iter_mut().try_for_each(|lock| self.until_free(lock))
+        Ok(())
     }
 
     fn until_free(&mut self, lock: &mut UntilFree) -> Result<(), End> {

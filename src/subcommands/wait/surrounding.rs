@@ -3,7 +3,7 @@
 use nix::unistd::getpid;
 use zklock_core::environment::HeldLock;
 use zklock_core::message::Message;
-use zklock_core::path::LockPath;
+use zklock_core::path::{LockPath, NodePath};
 use zklock_core::queue::contender::ContentionError;
 use zklock_core::queue::name::Mode;
 use zklock_core::queue::until_free::UntilFree;
@@ -49,15 +49,17 @@ impl Wait<'_> {
     }
 
     /// Fails if one of the holders started this zklock and no variable said so, as behind sudo.
-    pub(super) fn refuse_to_wait_for_itself(&mut self, lock: &UntilFree) -> Result<(), End> {
-        let holders = lock.holders();
+    pub(super) fn refuse_to_wait_for_itself(&mut self, locks: &[UntilFree]) -> Result<(), End> {
+        let holders_of = |lock| UntilFree::holders(lock).into_iter().map(move |node| (lock.path(), node));
+        let holders: Vec<(&LockPath, NodePath)> = locks.iter().flat_map(holders_of).collect();
         let ancestors = if holders.is_empty() { vec![] } else { ancestors(getpid()) };
         let Some(own) = process(getpid()).filter(|_| !ancestors.is_empty()) else { return Ok(()) };
-        let read = self.request(|session| session.get_all(holders.iter().cloned()))?;
-        let mut found =
-            read.iter().filter_map(|(_, node)| ancestor(node.as_ref().ok()?.data(), &own, &ancestors));
+        let read = self.request(|session| session.get_all(holders.iter().map(|(_, node)| node.clone())))?;
+        let mut found = holders.iter().zip(read).filter_map(|((path, _), (_, node))| {
+            Some((*path, ancestor(node.ok()?.data(), &own, &ancestors)?))
+        });
         match found.next() {
-            Some(pid) => Err(End::failure(lock.path(), &Message::WaitsForItself { pid })),
+            Some((path, pid)) => Err(End::failure(path, &Message::WaitsForItself { pid })),
             None => Ok(()),
         }
     }
