@@ -30,6 +30,7 @@ impl Options {
             timeout: wait.timeout.or(self.lock.timeout),
             progress: wait.progress.or(self.lock.progress),
             conflict_exit_code: wait.conflict_exit_code.unwrap_or(self.lock.conflict_exit_code),
+            session_timeout: wait.session_timeout.unwrap_or(self.lock.session_timeout),
             ..self.lock.clone()
         };
         let (program, shown) = (OsString::new(), OsString::new());

@@ -124,6 +124,10 @@ pub struct WaitOptions {
     #[arg(short = 'E', long, value_name = "N", value_parser = values::checked(values::exit_code))]
     pub conflict_exit_code: Option<u8>,
 
+    /// Session timeout to ask of ZooKeeper, instead of the one in the configuration or 30s
+    #[arg(long, value_name = "SECS", value_parser = values::checked(values::session_timeout))]
+    pub session_timeout: Option<Duration>,
+
     /// The locks
     #[arg(value_name = "PATH", required = true, value_parser = values::checked(lock_path))]
     pub paths: Vec<LockPath>,

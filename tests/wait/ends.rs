@@ -110,6 +110,19 @@ fn a_busy_lock_gives_the_code_of_a_busy_lock() {
     end(first);
 }
 
+#[test]
+fn the_session_timeout_may_be_before_and_behind_wait() {
+    let case = Case::new("wait-session-timeout");
+    for (before, behind, granted) in [
+        (&["--session-timeout", "17"][..], &[][..], 17),
+        (&[], &["--session-timeout", "17"], 17),
+        (&["--session-timeout", "17"], &["--session-timeout", "18s"], 18),
+    ] {
+        let output = case.zklock().args(before).args(["wait", "-vv"]).args(behind).arg(case.path()).run();
+        output.assert_code(0).assert_stderr(&format!("timeout={granted}000ms"));
+    }
+}
+
 /// Behind a holder that changed meanwhile, which is read before the message.
 #[test]
 fn the_message_names_the_present_holder() {

@@ -34,6 +34,7 @@ pub(super) fn run(wait: &WaitOptions, options: &Options) -> Result<Exit> {
     let plan = options.plan_of_wait(wait, surroundings(options.ensemble.log_format == LogFormat::Text));
     let mut settings =
         Settings::new(&options.connection(), plan.connect_by()).with_context(|| plan.first.to_string())?;
+    settings.session_timeout = plan.session_timeout;
     settings.refusals_end = plan.nonblock;
     if plan.shows_line {
         erase_line_at_signals()?;
