@@ -98,8 +98,10 @@ fn longest(
     Some(seconds(spans?.into_iter().max().unwrap_or_default()))
 }
 
+#[allow(clippy::cast_precision_loss, reason = "no time is that long")]
 fn seconds(span: Duration) -> f64 {
-    span.as_secs_f64()
+    // Seconds and their fraction, each rounded, add up to 2.9779999999999998.
+    span.as_millis() as f64 / 1000.0
 }
 
 /// A path between double quotes. Control characters, of which the formats know only the line feed, become their codes.
@@ -190,6 +192,14 @@ mod tests {
         let ahead = contender(State::Held, Some(NOW.0 + 5_000), Some(NOW.0 + 5_000));
         let known = samples(&[lock("/a", Some(vec![ahead]), None)]);
         assert!(known.contains(&"zklock_lock_held_seconds{path=\"/a\"} 0".to_owned()), "{known:?}");
+    }
+
+    #[test]
+    fn a_time_has_at_most_three_decimals() {
+        for millis in 0..=5_000 {
+            let text = seconds(Duration::from_millis(millis)).to_string();
+            assert!(text.split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 3), "{text}");
+        }
     }
 
     #[test]
