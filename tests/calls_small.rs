@@ -5,10 +5,18 @@ use crate::support::{Case, skip};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+fn has_strace() -> bool {
+    let found = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok();
+    if !found {
+        skip("strace is not installed");
+    }
+    found
+}
+
 #[track_caller]
 fn assert_all_end_well(failing: &[(&'static str, &'static str, u64)]) {
-    if Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_err() {
-        return skip("strace is not installed");
+    if !has_strace() {
+        return;
     }
     for (turn, &(call, effect, when)) in failing.iter().enumerate() {
         let (waits, is_terminated) = (turn % 2 == 0, turn % 3 == 0);
@@ -56,4 +64,16 @@ fn when_a_call_takes_long() {
 #[test]
 fn when_no_signal_can_be_read() {
     assert_all_end_well(&[("read", "error=EIO", 31)]);
+}
+
+#[test]
+fn a_wait_for_which_there_is_no_memory_costs_nothing() {
+    for (effect, when) in [("error=ENOMEM", 3), ("error=EAGAIN", 6)] {
+        let (waits, is_terminated, after) = (false, false, Duration::from_millis(300));
+        let call = FailingCall { call: "poll", effect, when, waits, is_terminated, after };
+        if has_strace() {
+            let ended = call.run(&Case::new("call"));
+            ended.unwrap_or_else(|wrong| panic!("{call}: {wrong}")).assert_code(7);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -11,6 +12,9 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use zklock_core::time::BootTime;
 
 use crate::process::clock;
+
+/// The pause in place of a wait for which the kernel has no memory.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// A timer on `CLOCK_BOOTTIME`, so that a moment which passed while the machine slept is noticed on waking. It fires
 /// late while that clock runs slow, and never early.
@@ -44,6 +48,11 @@ impl Alarm {
         let mut ready: Vec<PollFd<'_>> = all.map(|source| PollFd::new(source, PollFlags::POLLIN)).collect();
         match poll(&mut ready, PollTimeout::NONE) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
+            // The caller checks every source and the time, and so misses nothing.
+            Err(Errno::ENOMEM | Errno::EAGAIN) => {
+                thread::sleep(PAUSE);
+                Ok(())
+            }
             Err(error) => Err(error.into()),
         }
     }
