@@ -33,6 +33,7 @@ impl Played<'_> {
     /// Lets the acts take place that are due before this observation.
     fn observe(&mut self) {
         self.observations += 1;
+        assert!(self.observations < 1_000, "the loop looks and looks, and never waits");
         while self.to_come.front().is_some_and(|(at, _)| *at < self.observations) {
             self.act();
         }
@@ -91,10 +92,9 @@ impl MonitorSources for Played<'_> {
     }
 }
 
-/// What the monitor does until it exits, when these acts come at these observations.
-fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
-    let mut driver = MonitorDriver::new(Duration::from_secs(9));
-    let mut played = Played {
+/// A worker that does this at these observations.
+fn played<'a>(acts: &'a [Act], times: &[usize], stage: Stage) -> Played<'a> {
+    Played {
         stage,
         to_come: times.iter().copied().zip(acts).collect(),
         observations: 0,
@@ -104,7 +104,13 @@ fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
         death: None,
         is_reaped: false,
         is_announced: false,
-    };
+    }
+}
+
+/// What the monitor does until it exits, when these acts come at these observations.
+fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
+    let mut driver = MonitorDriver::new(Duration::from_secs(9));
+    let mut played = played(acts, times, stage);
     let mut effects = vec![];
     loop {
         match driver.next(&mut played) {
@@ -163,6 +169,14 @@ fn in_every_order(reports: &[Report], death: Death, check: impl Fn(&[Act], &[Mon
                 check(&acts, &effects);
             }
         }
+    }
+}
+
+#[test]
+fn a_monitor_that_sees_nothing_new_waits() {
+    for stage in [Stage::Waiting, Stage::Running, Stage::Over] {
+        let mut driver = MonitorDriver::new(Duration::from_secs(9));
+        assert!(matches!(driver.next(&mut played(&[], &[], stage)), MonitorStep::Wait(_)), "{stage:?}");
     }
 }
 
