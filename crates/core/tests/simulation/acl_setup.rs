@@ -61,9 +61,10 @@ impl Contender {
         })
     }
 
-    /// Whether it may delete nodes. Otherwise its own nodes go with its session.
-    pub(crate) fn may_delete(&self) -> bool {
-        self.acl_setup.is_none_or(|acl_setup| acl_setup.may(Acl::DELETE))
+    /// Whether another session of it may find its nodes and delete them. Otherwise they go with the session that owns
+    /// them.
+    pub(crate) fn may_clean(&self) -> bool {
+        self.acl_setup.is_none_or(|acl_setup| acl_setup.may(Acl::READ) && acl_setup.may(Acl::DELETE))
     }
 }
 

@@ -184,9 +184,9 @@ impl World {
         });
         let left = self.nodes_of(index);
         let was_cut = was_cut || self.scenario.aim.is_some();
-        // A killed process can't close its session, and without the delete permission no other process can delete the
-        // node.
-        let goes_with_session = zklock.was_hit && !zklock.contender.may_delete();
+        // A killed process can't close its session, and without these permissions no other process can find the node or
+        // delete it.
+        let goes_with_session = zklock.was_hit && !zklock.contender.may_clean();
         let was_cut = was_cut || goes_with_session;
         // The worker may still be running alone to delete the node.
         if !left.is_empty() && !is_slow && !was_cut && !self.zklocks[index].works() {

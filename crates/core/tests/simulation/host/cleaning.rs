@@ -18,7 +18,9 @@ impl World {
         self.trace.print(self.now, || format!("{owner:?} cleans up: {leftover:?}"));
         let client = self.open(owner, SessionKey(0), wanted, Some(deadline));
         let expected = leftover.nodes.len() + usize::from(leftover.pending_create.is_some());
-        let cleaner = Some(Cleaner { client, leftover, answers: vec![], expected, deleting: false });
+        let cleaner =
+            Cleaner { client, leftover, answers: vec![], expected, deleting: false, is_certain: true };
+        let cleaner = Some(cleaner);
         match owner {
             SessionOwner::MonitorsCleaner(_) => self.zklocks[index].monitor.cleaner = cleaner,
             _ => self.zklocks[index].worker.cleaner = cleaner,
@@ -37,7 +39,7 @@ impl World {
         match change {
             SessionChange::Connected { .. } | SessionChange::Reconnected => {
                 let Some(cleaner) = self.cleaner(owner) else { return };
-                (cleaner.answers, cleaner.deleting) = (vec![], false);
+                (cleaner.answers, cleaner.deleting, cleaner.is_certain) = (vec![], false, true);
                 let client = cleaner.client;
                 for (number, request) in cleaner.leftover.questions().into_iter().enumerate() {
                     self.ask(client, Asker::Question(QuestionIndex(number)), request);
@@ -61,12 +63,14 @@ impl World {
         if cleaner.answers.len() < cleaner.expected {
             return;
         }
+        cleaner.is_certain &= cleaner.answers.iter().all(LeftoverNodes::is_certain);
+        let is_certain = cleaner.is_certain;
         if cleaner.deleting {
-            return self.cleaned(owner, true);
+            return self.cleaned(owner, is_certain);
         }
         let found = cleaner.leftover.found_in(&cleaner.answers);
         if found.is_empty() {
-            return self.cleaned(owner, true);
+            return self.cleaned(owner, is_certain);
         }
         (cleaner.expected, cleaner.deleting) = (found.len(), true);
         cleaner.answers.clear();

@@ -163,6 +163,8 @@ struct Cleaner {
     answers: Vec<Reply>,
     expected: usize,
     deleting: bool,
+    /// All answers so far leave no doubt.
+    is_certain: bool,
 }
 
 impl Worker {
