@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 
-use clap::{Arg, ArgMatches, Command};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Command, Error};
 
-use super::definition::is_subcommand;
+use super::definition::{definition, is_given, is_subcommand};
 use super::mistake;
 
 /// The ids of the options in the short help, in order.
@@ -75,6 +76,13 @@ pub(super) fn is_requested(matches: &ArgMatches) -> bool {
     matches.get_flag("short_help")
 }
 
+/// Whether `-h` is before a subcommand without its arguments, which are the mistake: `zklock -h revoke`.
+pub(super) fn is_before(mistake: &Error, words: &[OsString]) -> bool {
+    let line = || definition().ignore_errors(true).try_get_matches_from(words);
+    mistake.kind() == ErrorKind::MissingRequiredArgument
+        && line().is_ok_and(|line| is_given(&line, "short_help"))
+}
+
 /// The text, generated from the definition.
 pub(super) fn short(definition: &Command) -> String {
     let subcommands: Vec<&str> = definition.get_subcommands().map(Command::get_name).collect();
@@ -94,7 +102,6 @@ fn line(arg: &Arg) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::definition;
 
     #[test]
     fn the_short_help_fits_one_screen_and_has_every_listed_option() {

@@ -75,10 +75,11 @@ pub fn parse(words: &[OsString]) -> Result<Options, StartError> {
     let words = asked.as_deref().unwrap_or(words);
     let mut definition = definition();
     let mistake = |error| mistake::usage(error, words);
-    let line = definition.try_get_matches_from_mut(words).map_err(mistake)?;
-    if help::is_requested(&line) {
-        return Err(StartError::ShortHelp(help::short(&definition)));
-    }
+    let line = match definition.try_get_matches_from_mut(words) {
+        Err(error) if !help::is_before(&error, words) => return Err(mistake(error)),
+        Ok(line) if !help::is_requested(&line) => line,
+        _ => return Err(StartError::ShortHelp(help::short(&definition))),
+    };
     // A broken configuration file or variable doesn't affect a subcommand that doesn't need it.
     let (config, settings) = if is_without_servers(&line) {
         (Config::default(), vec![])
@@ -172,6 +173,19 @@ mod tests {
         assert!(matches!(subcommand(&["revoke", "/a", "--force"]), Some(Subcommand::Revoke(_))));
         assert!(subcommand(&["/a", "status"]).is_none());
         assert!(subcommand(&["/status", "--", "revoke", "/a"]).is_none());
+    }
+
+    #[test]
+    fn help_before_a_subcommand_needs_no_arguments_of_it() {
+        let parsed = |line: &str| parse(&line.split(' ').map(Into::into).collect::<Vec<_>>());
+        for subcommand in definition().get_subcommands().map(clap::Command::get_name) {
+            let line = format!("zklock -h {subcommand}");
+            assert!(matches!(parsed(&line), Err(StartError::ShortHelp(_))), "{line}");
+            assert!(matches!(parsed(&format!("zklock {subcommand} -h")), Err(StartError::Help(_))));
+        }
+        for line in ["zklock revoke", "zklock -z -h revoke", "zklock --label -h wait"] {
+            assert!(matches!(parsed(line), Err(StartError::Usage { .. })), "{line}");
+        }
     }
 
     #[test]
