@@ -90,8 +90,7 @@ const SUBCOMMANDS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
 /// The definition of the command line. A subcommand gets its shared options when it is used, or by `Command::build`:
 /// they would be most of what is built, and most lines have none.
 pub fn definition() -> Command {
-    let with_options = |subcommand| with_any_values(subcommand).defer(with_shared_options);
-    with_any_values(Options::command()).mut_subcommands(with_options)
+    with_any_values(Options::command()).mut_subcommands(|subcommand| subcommand.defer(with_shared_options))
 }
 
 /// Whether this word is a subcommand.

@@ -278,6 +278,10 @@ impl Run {
 
     /// Tells the service manager, if there is one, what has become of the run.
     fn tell(&mut self, is_tick: bool, now: BootTime, out: &mut Vec<Effect>) {
+        // Most runs have none, and then nothing is put into words.
+        if !self.plan.notifies {
+            return;
+        }
         let waits_for = || self.state.progress.status(&self.plan.hosts, now);
         let activity = match &self.phase {
             Phase::Done | Phase::Starting => Activity::Nothing,

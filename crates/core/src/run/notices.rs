@@ -39,9 +39,6 @@ pub(super) struct Notices {
 impl Notices {
     /// Tells the manager what is new, or the same again before its time is over.
     pub(super) fn tell(&mut self, activity: Activity, plan: &Plan, now: BootTime, out: &mut Vec<Effect>) {
-        if !plan.notifies {
-            return;
-        }
         let (status, is_own) = match activity {
             Activity::Own(status) => (status, true),
             Activity::Command(status) => (status, false),
