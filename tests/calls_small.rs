@@ -60,6 +60,20 @@ fn when_a_call_takes_long() {
     ]);
 }
 
+/// A busy machine may run the thread that writes messages late.
+#[test]
+fn a_reason_is_written_however_late_its_thread_runs() {
+    if !has_strace() {
+        return;
+    }
+    for call in ["set_robust_list", "write"] {
+        let late =
+            format!("exec strace -f -qq -o /dev/null -e inject={call}:delay_enter=1500000 \"$0\" \"$@\"");
+        let output = Case::new("late-message").zklock().arg("--no-such-option").prelude(&late).run();
+        assert!(output.assert_code(125).stderr.contains("unexpected argument"), "{call}: {output}");
+    }
+}
+
 /// A signal that can't be read may be the command's end.
 #[test]
 fn when_no_signal_can_be_read() {

@@ -8,6 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use console::{Term, truncate_str};
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use zklock_core::message::Level;
@@ -19,8 +20,12 @@ use crate::process::thread;
 /// The capacity of the queue. Messages that don't fit are dropped, the least important first.
 const MOST_BYTES: usize = 256 * 1024;
 
-/// The longest wait for the queue to be written.
-const LONGEST_WAIT: Duration = Duration::from_millis(500);
+/// The longest wait for the queue to be written at the end of the process. The writer thread may be late because the
+/// machine is busy, and what isn't written by then is lost: an exit code without a reason.
+const LONGEST_WAIT: Duration = Duration::from_secs(3);
+
+/// The longest wait for the queue to be written while zklock holds a lock.
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Erases the line of the screen that the cursor is in.
 const ERASE: &str = "\r\x1b[2K";
@@ -88,7 +93,12 @@ pub fn drain() {
 /// Waits until the queue is written, before another process writes to the same screen: its output should appear below
 /// zklock's even if the machine or disk is busy. `limit` is how long the lease allows zklock to wait.
 pub fn drain_before_others(limit: Duration) {
-    drain_within(LONGEST_WAIT.min(limit));
+    drain_within(LONGEST_PAUSE.min(limit));
+}
+
+/// Waits until the queue is written, at the end of a process after which the locks are released.
+pub fn drain_before_release() {
+    drain_within(LONGEST_PAUSE);
 }
 
 /// Waits until the queue is written, at the end of the process: messages that are still queued afterwards are lost.
@@ -266,7 +276,7 @@ fn write_to_the_end(bytes: &[u8]) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 let stderr = io::stderr();
                 let mut ready = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];
-                if poll(&mut ready, PollTimeout::NONE).is_err() {
+                if poll(&mut ready, PollTimeout::NONE).is_err_and(|error| error != Errno::EINTR) {
                     return;
                 }
             }

@@ -18,7 +18,9 @@ use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
 use zklock_core::text::{escaped_lines, without_controls};
 
-pub use self::buffer::{drain, drain_at_the_end, drain_before_others, mute, queue_output};
+pub use self::buffer::{
+    drain, drain_at_the_end, drain_before_others, drain_before_release, mute, queue_output,
+};
 pub use self::line::{can_draw_line, draw_line, draw_text, erase_line};
 
 /// The variable that overrides the log levels, in `env_logger`'s syntax.

@@ -98,7 +98,7 @@ impl LoopWatch {
             end_all(&Children::of_this_process(), &[]);
         }
         output::error(&self.path, "the worker process hung; it ends itself");
-        output::drain_at_the_end();
+        output::drain_before_release();
         sys::exit_at_once(exit::FAILURE)
     }
 }

@@ -34,7 +34,7 @@ pub fn work(mut worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settin
         if error.is::<UnattendedError>() {
             // Nothing is released here: without a final report the monitor ends every process that is left, and then
             // deletes the nodes.
-            output::drain_at_the_end();
+            output::drain_before_release();
             sys::exit_at_once(exit::FAILURE)
         }
         End::Exit(Exit::Code(exit::FAILURE))

@@ -108,6 +108,7 @@ fn without_the_option_signals_reach_the_group() {
     fs::write(&file, "single-child = false\n").expect("a file");
     let family = Family::start(&case, &["--config", file.to_str().unwrap()], None);
     family.running.signal(Signal::SIGTERM);
+    family.running.wait_for_stdout(&format!("member got {}", libc::SIGTERM), DEADLINE);
     assert_eq!(family.got("member ", family.children[0]), [libc::SIGTERM]);
     assert_eq!(family.got("outside ", family.children[1]), [0; 0]);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);

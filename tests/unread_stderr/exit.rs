@@ -1,18 +1,14 @@
 //! zklock exits in time and with the right exit code although its messages aren't read.
 
-use super::{UnreadStderr, VERBOSITIES, for_each_unread_stderr};
+use super::{EXIT_LIMIT, UnreadStderr, VERBOSITIES, for_each_unread_stderr};
 use crate::support::{Case, DEADLINE, Running, Zklock, end, free_port};
 use nix::sys::signal::Signal;
-use std::time::Duration;
 
 for_each_unread_stderr! {
     zklock_exits_like_the_command
     an_unread_error_keeps_its_exit_code
     a_subcommand_and_a_mistake_end
 }
-
-/// Messages that can't be written within a moment are dropped, so zklock exits within this time.
-const EXIT_LIMIT: Duration = Duration::from_secs(8);
 
 fn zklock_exits_like_the_command(stderr: UnreadStderr) {
     for verbosity in VERBOSITIES {

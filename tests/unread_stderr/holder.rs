@@ -1,6 +1,6 @@
 //! A holder keeps its lock as long as it can, and then stops its command in time.
 
-use super::{UnreadStderr, VERBOSITIES, for_each_unread_stderr};
+use super::{EXIT_LIMIT, UnreadStderr, VERBOSITIES, for_each_unread_stderr};
 use crate::support::{
     Case, DEADLINE, History, Proxy, Zklock, pass_time, processes_of, shared, wait_until, worker_of,
 };
@@ -55,7 +55,7 @@ fn a_deleted_node_stops_the_command(stderr: UnreadStderr) {
         wait_until("the end of the command", Duration::from_secs(5), || {
             processes_of(case.marker()).iter().all(|(pid, name)| *pid == zklock || !name.starts_with("bash"))
         });
-        assert_eq!(holder.end(Duration::from_secs(5)), Ok(123), "{verbosity:?}");
+        assert_eq!(holder.end(EXIT_LIMIT), Ok(123), "{verbosity:?}");
     }
 }
 
@@ -69,7 +69,7 @@ fn a_killed_worker_s_node_is_gone_at_once(stderr: UnreadStderr) {
         kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
         // Long before the end of the session, which is 30 s away.
         case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(5));
-        assert_eq!(holder.end(Duration::from_secs(5)), Ok(123), "{verbosity:?}");
+        assert_eq!(holder.end(EXIT_LIMIT), Ok(123), "{verbosity:?}");
     }
 }
 

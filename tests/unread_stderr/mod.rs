@@ -23,6 +23,9 @@ const CTRL_Q: &[u8] = b"\x11";
 /// The verbosity: few messages, or all messages of zklock and its client library.
 const VERBOSITIES: [&[&str]; 2] = [&[], &["-vvvv"]];
 
+/// Messages that can't be written within 3 s are dropped, so zklock exits within this time.
+const EXIT_LIMIT: Duration = Duration::from_secs(12);
+
 /// Why stderr isn't read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum UnreadStderr {

@@ -31,7 +31,8 @@ impl Driver {
     pub fn begin(plan: Plan, now: BootTime) -> Self {
         let mut run = Run::new(plan);
         let effects = run.begin(now).into();
-        Self { run, effects, answers: VecDeque::new(), checked: false }
+        // The first check comes before any input: however fast the servers answer, what it says of them is told.
+        Self { run, effects, answers: VecDeque::from([Input::Tick]), checked: false }
     }
 
     /// The next step. All effects are carried out before the next input, and answers come before other inputs, which

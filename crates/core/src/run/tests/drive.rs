@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use super::script::{OURS, TIMEOUT, plan, record, seconds};
 use crate::protocol::{SessionChange, SessionKey};
 use crate::queue::contender::AttemptIds;
-use crate::run::{Driver, Effect, Input, Introduction, PhaseName, Step};
+use crate::run::{Driver, Effect, Input, Introduction, PhaseName, Plan, Step};
 use crate::signal::SIGTERM;
 use crate::time::BootTime;
 
@@ -65,4 +65,18 @@ fn an_answer_comes_before_other_inputs() {
     let mut driver = Driver::begin(plan.clone(), plan.began);
     let (effects, _) = until_wait(&mut driver, plan.began, vec![Input::Session(SessionKey(1), connected)]);
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(..))), "{effects:?}");
+}
+
+/// However fast the servers answer, and however late the host runs zklock.
+#[test]
+fn that_it_connects_is_told_before_any_input() {
+    let plan = Plan { notifies: true, ..plan() };
+    let connected = SessionChange::Connected { id: OURS, timeout: TIMEOUT, began: plan.began };
+    let mut driver = Driver::begin(plan.clone(), plan.began);
+    let (effects, _) = until_wait(&mut driver, plan.began, vec![Input::Session(SessionKey(1), connected)]);
+    let told = effects.iter().find_map(|effect| match effect {
+        Effect::Notify(notice) => notice.status.as_deref(),
+        _ => None,
+    });
+    assert!(told.is_some_and(|status| status.starts_with("connecting to ")), "{effects:?}");
 }
