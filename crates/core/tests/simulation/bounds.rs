@@ -112,7 +112,11 @@ impl World {
             Name::parse(node.rsplit('/').next()?).map(|name| name.sequence)
         };
         let own = number(index);
-        let is_ahead = |other: &usize| number(*other).is_some_and(|number| Some(number) < own);
+        // One in trouble may have given up its session, and the node is still there until the servers do, too.
+        let is_ahead = |other: &usize| match number(*other) {
+            Some(number) => Some(number) < own,
+            None => self.zklocks[*other].troubled > 0,
+        };
         let others = (0..self.zklocks.len()).filter(is_ahead).map(|other| &self.zklocks[other]);
         let tick = u64::try_from(self.scenario.tick.as_nanos()).unwrap();
         let each = |zklock: &Zklock| {
