@@ -36,13 +36,15 @@ fn under_lock(plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Result<
     let start = "can't start a second process to watch over the command";
     link::require_proc().context(start)?;
     let unrelated = monitor::unrelated_children()?;
+    let records = plan.once_per.is_some();
     match link::split().context(start)? {
         Side::Worker(worker) => worker::work(worker, plan, job, &settings),
         Side::Monitor(monitor) => {
             output::mute();
             let inherited = monitor.inherited;
             // The worker ends the command and releases when the monitor is gone, whatever the reason.
-            let watch = || monitor::watch(monitor, unrelated, job.invocation.first_lock(), &settings);
+            let watch =
+                || monitor::watch(monitor, unrelated, records, job.invocation.first_lock(), &settings);
             let outcome = panic::catch_unwind(AssertUnwindSafe(watch))
                 .unwrap_or_else(|_| Err(anyhow!("the monitor process failed; this is a bug in zklock")));
             output::queue_output();

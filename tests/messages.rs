@@ -347,7 +347,8 @@ fn said_by_the_core() -> impl Iterator<Item = String> {
     let worker = [WorkerFailure::Frozen, WorkerFailure::IgnoresSignal(15)]
         .map(|failure| MonitorMessage::Worker { failure, stage: Stage::Running });
     let node = [true, false].map(|gone| MonitorMessage::Node { gone });
-    messages.chain(failures).chain(worker.into_iter().chain(node).map(|message| message.to_string()))
+    let of_monitor = worker.into_iter().chain(node).chain([MonitorMessage::RecordUncertain]);
+    messages.chain(failures).chain(of_monitor.map(|message| message.to_string()))
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub fn unrelated_children() -> Result<Vec<Pid>> {
     Children::of_this_process().list().context("can't list the children of this process in /proc")
 }
 
-/// Watches over the worker until it has ended. `path` and `settings` are for messages and the cleanup if the worker is
+/// Watches over the worker, which may be one that `records` a success, until it has ended. `path` and `settings` are for messages and the cleanup if the worker is
 /// killed.
 ///
 /// # Errors
@@ -54,11 +54,12 @@ pub fn unrelated_children() -> Result<Vec<Pid>> {
 pub fn watch(
     monitor: MonitorSide,
     unrelated: Vec<Pid>,
+    records: bool,
     path: &LockPath,
     settings: &Settings,
 ) -> Result<Outcome> {
     let (worker, page, spared) = (monitor.worker, monitor.page, unrelated.clone());
-    match MonitorLoop::begin(monitor, unrelated, settings) {
+    match MonitorLoop::begin(monitor, unrelated, records, settings) {
         Ok(monitor) => Ok(monitor.run(path, settings)),
         // The worker must not run without a monitor, nor a command that it has started already.
         Err(error) => {
@@ -91,12 +92,12 @@ struct MonitorLoop {
 }
 
 impl MonitorLoop {
-    fn begin(side: MonitorSide, unrelated: Vec<Pid>, settings: &Settings) -> Result<Self> {
+    fn begin(side: MonitorSide, unrelated: Vec<Pid>, records: bool, settings: &Settings) -> Result<Self> {
         let signals = CaughtSignals::listen(&side.inherited.mask)?;
         let alarm = Alarm::new().context("can't make a timer")?;
         let worker = Observed::new(side.worker).ok();
         let mut this = Self {
-            driver: MonitorDriver::new(settings.session_timeout),
+            driver: MonitorDriver::new(settings.session_timeout, records),
             sources: Sources::new(side, signals),
             alarm,
             children: Children::of_this_process(),

@@ -122,7 +122,7 @@ impl Harness {
         let mut violation = check_exit(&exit_check, &contender);
         if exit_check.kind == Kind::Once
             && status.success()
-            && !contender.stderr().contains("could not be recorded")
+            && !contender.stderr().contains("not be recorded")
         {
             violation = violation.or(self.history.recorded(contender.name(), PERIOD).err());
         }

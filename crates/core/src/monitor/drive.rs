@@ -48,9 +48,10 @@ pub struct MonitorDriver {
 }
 
 impl MonitorDriver {
-    /// A monitor for a new worker. `session_timeout` is the one that the worker will request.
-    pub fn new(session_timeout: Duration) -> Self {
-        let monitor = Monitor::new(session_timeout);
+    /// A monitor for a new worker. `session_timeout` is the one that the worker will request, and `records` says whether
+    /// it records a success.
+    pub fn new(session_timeout: Duration, records: bool) -> Self {
+        let monitor = Monitor::new(session_timeout, records);
         Self { monitor, effects: VecDeque::new(), answers: VecDeque::new(), has_looked: false }
     }
 

@@ -23,13 +23,16 @@ pub enum MonitorMessage {
         /// Whether it is certainly gone.
         gone: bool,
     },
+    /// The worker was to record a success.
+    RecordUncertain,
 }
 
 impl MonitorMessage {
     /// How important the message is.
     pub fn level(&self) -> Level {
         match self {
-            Self::Worker { .. } => Level::Error,
+            // Without a record, `-q` would hide that the command runs every time.
+            Self::Worker { .. } | Self::RecordUncertain => Level::Error,
             Self::Node { .. } => Level::Warning,
         }
     }
@@ -41,6 +44,9 @@ impl fmt::Display for MonitorMessage {
             Self::Node { gone: true } => return f.write_str("the lock node is gone"),
             Self::Node { gone: false } => {
                 return f.write_str("the lock node is deleted when its session times out");
+            }
+            Self::RecordUncertain => {
+                return f.write_str("the success may not be recorded, so the next run may not be skipped");
             }
             Self::Worker { failure, stage } => (*failure, *stage),
         };

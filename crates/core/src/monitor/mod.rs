@@ -136,6 +136,8 @@ pub struct Monitor {
     outcome: Option<Outcome>,
     /// The worker's session timeout: the one that it requests until it reports another.
     session_timeout: Duration,
+    /// Whether the worker records a success.
+    records: bool,
     /// The worker's nodes.
     nodes: Vec<OwnedNode>,
 }
@@ -154,7 +156,7 @@ enum MonitorState {
 
 impl Monitor {
     /// The machine for a new worker. `session_timeout` is the one that the worker will request.
-    pub fn new(session_timeout: Duration) -> Self {
+    pub fn new(session_timeout: Duration, records: bool) -> Self {
         Self {
             state: MonitorState::Watching,
             relayed: 0,
@@ -164,6 +166,7 @@ impl Monitor {
             death: None,
             outcome: None,
             session_timeout,
+            records,
             nodes: vec![],
         }
     }
@@ -337,7 +340,10 @@ impl Monitor {
         messages: impl IntoIterator<Item = MonitorMessage>,
         exit: Exit,
     ) -> Vec<MonitorEffect> {
-        let says = messages.into_iter().map(MonitorEffect::Say);
+        // The command had succeeded, and whether the worker had also recorded that isn't known.
+        let is_uncertain = self.records && exit == Exit::Code(0);
+        let messages = messages.into_iter().chain(is_uncertain.then_some(MonitorMessage::RecordUncertain));
+        let says = messages.map(MonitorEffect::Say);
         says.chain(self.finish(Outcome::Exit(exit))).collect()
     }
 

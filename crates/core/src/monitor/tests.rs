@@ -15,7 +15,7 @@ fn worker(stage: Stage) -> WorkerState {
 }
 
 fn monitor() -> Monitor {
-    Monitor::new(TIMEOUT)
+    Monitor::new(TIMEOUT, false)
 }
 
 /// A monitor that was told of one node, and of nothing else.
@@ -296,6 +296,21 @@ fn a_user_can_give_up_a_process_that_does_not_end() {
 }
 
 #[test]
+fn a_success_that_may_not_be_recorded_is_told() {
+    for (records, code, is_told) in [(true, 0, true), (true, 7, false), (false, 0, false)] {
+        let mut monitor = Monitor::new(TIMEOUT, records);
+        monitor.on(at(1), MonitorInput::Reported(Report::Exit(Exit::Code(code))));
+        worker_ended(&mut monitor, Death::Killed(9), Stage::Over);
+        let ended = monitor.on(at(3), MonitorInput::Ended(worker(Stage::Over), None));
+        assert_eq!(
+            ended.contains(&MonitorEffect::Say(MonitorMessage::RecordUncertain)),
+            is_told,
+            "{ended:?}"
+        );
+    }
+}
+
+#[test]
 fn each_end_of_a_worker_has_its_words() {
     let worker = |failure, stage| MonitorMessage::Worker { failure, stage };
     for (message, level, words) in [
@@ -329,6 +344,11 @@ fn each_end_of_a_worker_has_its_words() {
             worker(WorkerFailure::Dead(Death::Unknown), Stage::Over),
             Level::Error,
             "the worker process is gone; the command had ended before",
+        ),
+        (
+            MonitorMessage::RecordUncertain,
+            Level::Error,
+            "the success may not be recorded, so the next run may not be skipped",
         ),
         (MonitorMessage::Node { gone: true }, Level::Warning, "the lock node is gone"),
         (

@@ -109,7 +109,7 @@ fn played<'a>(acts: &'a [Act], times: &[usize], stage: Stage) -> Played<'a> {
 
 /// What the monitor does until it exits, when these acts come at these observations.
 fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
-    let mut driver = MonitorDriver::new(Duration::from_secs(9));
+    let mut driver = MonitorDriver::new(Duration::from_secs(9), false);
     let mut played = played(acts, times, stage);
     let mut effects = vec![];
     loop {
@@ -175,7 +175,7 @@ fn in_every_order(reports: &[Report], death: Death, check: impl Fn(&[Act], &[Mon
 #[test]
 fn a_monitor_that_sees_nothing_new_waits() {
     for stage in [Stage::Waiting, Stage::Running, Stage::Over] {
-        let mut driver = MonitorDriver::new(Duration::from_secs(9));
+        let mut driver = MonitorDriver::new(Duration::from_secs(9), false);
         assert!(matches!(driver.next(&mut played(&[], &[], stage)), MonitorStep::Wait(_)), "{stage:?}");
     }
 }

@@ -224,7 +224,7 @@ impl MonitorSources for Pair<'_> {
 
 /// Runs a scene. It has no measure.
 pub(super) fn run(scene: &Scene, choices: &mut Choices) -> choices::Outcome {
-    let mut driver = MonitorDriver::new(TIMEOUT);
+    let mut driver = MonitorDriver::new(TIMEOUT, false);
     let mut pair = Pair(RefCell::new(State {
         choices,
         worker: scene.worker.clone().into(),

@@ -182,7 +182,8 @@ impl Worker {
 
 impl Zklock {
     pub(crate) fn new(contender: Contender) -> Self {
-        let driver = MonitorDriver::new(Duration::from_nanos(contender.session_timeout));
+        let driver =
+            MonitorDriver::new(Duration::from_nanos(contender.session_timeout), contender.once_per.is_some());
         Self {
             contender,
             worker: Worker::default(),
