@@ -27,8 +27,6 @@ enum Doing {
     /// Deletes a new node from which its ACL excludes zklock. Later, zklock may not be able to delete it. Another client may
     /// have created a child meanwhile.
     Delete,
-    /// Finds the nearest ancestor that exists, to name where nothing may be created.
-    FindLowest,
 }
 
 /// The reply.
@@ -62,12 +60,7 @@ impl Parents {
             Doing::Read => Call::GetData { path, watch: false },
             Doing::TryChild => Call::TryChild { path },
             Doing::Delete => Call::Delete { path, version: None },
-            Doing::FindLowest => Call::Exists { path },
         }
-    }
-
-    pub(super) fn is_patient(&self) -> bool {
-        self.doing != Doing::TryChild
     }
 
     pub(super) fn succeeded(self) -> Next {
@@ -76,7 +69,6 @@ impl Parents {
             Doing::Create | Doing::TryChild => self.exists(),
             Doing::Read => self.doing(Doing::TryChild),
             Doing::Delete => parents_made(Err(RequestError::Excluded)),
-            Doing::FindLowest => parents_made(Err(RequestError::NoCreate(self.node().to_owned()))),
         }
     }
 
@@ -87,9 +79,10 @@ impl Parents {
                 let end = above(self.node()).len();
                 Next::Send(Self { end, ..self }.into())
             }
+            // A server that denies the create has found the parent.
             (Doing::Create, _, RequestError::NoAuth) => {
-                let end = self.path.len();
-                Self { end, ..self }.find_lowest()
+                let parent = Some(above(self.node())).filter(|parent| !parent.is_empty());
+                parents_made(Err(RequestError::NoCreate(parent.unwrap_or("/").to_owned())))
             }
             // Servers before 3.5 have no containers.
             (Doing::Create, _, RequestError::Unsupported) if self.kind == NodeKind::Container => {
@@ -102,9 +95,7 @@ impl Parents {
             (Doing::Read | Doing::TryChild, _, why) if why != RequestError::ConnectionLost => {
                 self.succeeded()
             }
-            (Doing::FindLowest, _, RequestError::NoNode) => self.find_lowest(),
-            // Since ZooKeeper 3.9, `exists` needs READ.
-            (Doing::Delete, ..) | (Doing::FindLowest, _, RequestError::NoAuth) => self.succeeded(),
+            (Doing::Delete, ..) => self.succeeded(),
             (_, _, why) => parents_made(Err(why)),
         }
     }
@@ -117,12 +108,5 @@ impl Parents {
         let below = &self.path[self.end + 1..];
         let end = below.find('/').map_or(self.path.len(), |slash| self.end + 1 + slash);
         Next::Send(Self { end, doing: Doing::Create, ..self }.into())
-    }
-
-    fn find_lowest(self) -> Next {
-        match above(self.node()).len() {
-            0 => parents_made(Err(RequestError::NoCreate("/".to_owned()))),
-            end => Next::Send(Self { end, doing: Doing::FindLowest, ..self }.into()),
-        }
     }
 }

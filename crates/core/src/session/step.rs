@@ -144,11 +144,7 @@ impl Step {
     /// Whether the step is sent again if the server throttles it. A confirmation would count from too early a time, and a
     /// delete is followed by the close of the session.
     fn is_patient(&self) -> bool {
-        match self {
-            Self::Delete { .. } | Self::Confirm { .. } => false,
-            Self::Parents(parents) => parents.is_patient(),
-            _ => true,
-        }
+        !matches!(self, Self::Delete { .. } | Self::Confirm { .. })
     }
 
     /// The reply for a request that fails here.

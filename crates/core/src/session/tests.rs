@@ -23,6 +23,10 @@ fn refused(why: RequestError) -> Result<Answer, CallError> {
     error(Refusal::Other, why)
 }
 
+fn exists() -> Result<Answer, CallError> {
+    error(Refusal::NodeExists, RequestError::Other("exists".to_owned()))
+}
+
 fn throttled() -> Result<Answer, CallError> {
     error(Refusal::Throttled, RequestError::Other("throttled".to_owned()))
 }
@@ -169,50 +173,76 @@ fn of_a_node_that_may_not_be_read_the_stat_or_the_existence_is_known() {
 
 #[test]
 fn missing_parents_are_created_from_the_highest_that_is_missing() {
-    let parents = |may_hide| first(Request::MakeParents("/l/a/b".into()), may_hide);
-    let exists = || error(Refusal::NodeExists, RequestError::Other("exists".to_owned()));
+    let parents = || first(Request::MakeParents("/locks/app/job".into()), false);
     let (calls, reply) =
-        answered(parents(false), vec![refused(NoNode), refused(NoNode), exists(), created(), created()]);
+        answered(parents(), vec![refused(NoNode), refused(NoNode), exists(), created(), created()]);
     let create = |path: &str| format!("create Container {path}");
-    assert_eq!(calls, ["/l/a/b", "/l/a", "/l", "/l/a", "/l/a/b"].map(create));
+    assert_eq!(calls, ["/locks/app/job", "/locks/app", "/locks", "/locks/app", "/locks/app/job"].map(create));
     assert_eq!(reply, Reply::ParentsMade(Ok(())));
-    let (_, reply) = answered(parents(false), vec![refused(NoNode), refused(NoNode), refused(NoNode)]);
+    let (_, reply) = answered(parents(), vec![refused(NoNode), refused(NoNode), refused(NoNode)]);
     assert_eq!(reply, Reply::ParentsMade(Err(NoNode)), "the chroot is missing");
-    let (calls, _) = answered(parents(false), vec![refused(NoNode), refused(Unsupported), exists()]);
-    assert_eq!(calls[2], "create Persistent /l/a/b", "no containers");
+}
+
+#[test]
+fn a_server_without_containers_gets_persistent_nodes_and_is_asked_for_them_once() {
+    let parents = || first(Request::MakeParents("/l/a".into()), false);
+    let (calls, _) = answered(parents(), vec![refused(NoNode), refused(Unsupported), exists()]);
+    assert_eq!(calls, ["create Container /l/a", "create Container /l", "create Persistent /l/a"]);
+    let (_, reply) = answered(parents(), vec![refused(Unsupported), refused(Unsupported)]);
+    assert_eq!(reply, Reply::ParentsMade(Err(Unsupported)));
+}
+
+#[test]
+fn each_new_parent_is_checked_before_the_next_is_created_if_its_acl_might_exclude_zklock() {
+    let parents = || first(Request::MakeParents("/l/a".into()), true);
+    let checked = || vec![created(), Ok(Answer::Node(node())), error(Refusal::Later, RequestError::Changed)];
+    let above = || [vec![refused(NoNode)], checked()].concat();
+    let (calls, reply) = answered(parents(), [above(), checked()].concat());
+    assert_eq!(
+        calls,
+        [
+            "create Container /l/a",
+            "create Container /l",
+            "read /l",
+            "try a child of /l",
+            "create Container /l/a",
+            "read /l/a",
+            "try a child of /l/a"
+        ]
+    );
+    assert_eq!(reply, Reply::ParentsMade(Ok(())));
+    let (_, reply) = answered(parents(), [above(), vec![exists()]].concat());
+    assert_eq!(reply, Reply::ParentsMade(Ok(())), "the node of another client isn't checked");
 }
 
 #[test]
 fn a_parent_that_excludes_zklock_is_deleted_again() {
     let parents = || first(Request::MakeParents("/l".into()), true);
-    let version = || error(Refusal::Later, RequestError::Changed);
     let read = || Ok(Answer::Node(node()));
-    let (calls, reply) = answered(parents(), vec![created(), read(), version()]);
-    assert_eq!(calls, ["create Container /l", "read /l", "try a child of /l"]);
-    assert_eq!(reply, Reply::ParentsMade(Ok(())));
-    for answers in [vec![created(), refused(NoAuth)], vec![created(), read(), refused(NoAuth)]] {
-        let (calls, reply) = answered(parents(), [answers, vec![Ok(Answer::Done)]].concat());
+    for answers in [vec![refused(NoAuth)], vec![read(), throttled(), refused(NoAuth)]] {
+        let (calls, reply) = answered(parents(), [vec![created()], answers, vec![Ok(Answer::Done)]].concat());
         assert_eq!(calls.last().map(String::as_str), Some("delete /l"));
         assert_eq!(reply, Reply::ParentsMade(Err(RequestError::Excluded)));
+    }
+    for answers in [vec![refused(ConnectionLost)], vec![read(), refused(ConnectionLost)]] {
+        let (_, reply) = answered(parents(), [vec![created()], answers].concat());
+        assert_eq!(reply, Reply::ParentsMade(Err(ConnectionLost)), "nothing is known of its ACL");
     }
 }
 
 #[test]
 fn the_node_is_named_below_which_nothing_may_be_created() {
     let parents = || first(Request::MakeParents("/l/a/b".into()), false);
-    let lowest = |path: &str| Reply::ParentsMade(Err(RequestError::NoCreate(path.to_owned())));
-    let (calls, reply) =
-        answered(parents(), vec![refused(NoAuth), refused(NoNode), Ok(Answer::Node(node()))]);
-    assert_eq!(calls[1..], ["exists /l/a", "exists /l"]);
-    assert_eq!(reply, lowest("/l"));
-    assert_eq!(answered(parents(), vec![refused(NoAuth), refused(NoAuth)]).1, lowest("/l/a"));
-    assert_eq!(answered(parents(), vec![refused(NoAuth), refused(NoNode), refused(NoNode)]).1, lowest("/"));
+    for (missing, parent) in ["/l/a", "/l", "/"].into_iter().enumerate() {
+        let (_, reply) =
+            answered(parents(), [vec![refused(NoNode); missing], vec![refused(NoAuth)]].concat());
+        assert_eq!(reply, Reply::ParentsMade(Err(RequestError::NoCreate(parent.to_owned()))));
+    }
 }
 
 #[test]
 fn the_record_is_created_if_it_is_missing_and_written_if_it_is_there() {
     let record = || Request::RecordSuccess { record: "/l/.a".into(), data: vec![], node: NODE.into() };
-    let exists = || error(Refusal::NodeExists, RequestError::Other("exists".to_owned()));
     let (calls, reply) = answered(first(record(), false), vec![refused(NoNode), exists(), Ok(Answer::Done)]);
     assert_eq!(
         calls,
