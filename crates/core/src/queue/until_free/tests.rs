@@ -139,6 +139,19 @@ fn a_curator_writer_that_steps_down_is_awaited_as_a_reader() {
     assert_eq!(step, UntilFreeStep::Ask(vec![watch("__READ__0000000003")]));
     let mut wait = waiting(&["__READ__0000000003"]);
     assert_eq!(looked(&mut wait, &["__READ__0000000004"]), UntilFreeStep::Free);
+    // The numbers have begun again.
+    let mut wait = waiting(&["lock-0000000003"]);
+    assert_eq!(looked(&mut wait, &["__READ__0000000003"]), UntilFreeStep::Free);
+}
+
+#[test]
+fn an_answer_about_another_node_is_ignored() {
+    let (mut wait, _) = begun(&["lock-0000000001", "lock-0000000002", "lock-0000000003"]);
+    wait.approach();
+    wait.take(read("lock-0000000001", Ok(node(7))));
+    assert_eq!(wait.take(read("lock-0000000002", Ok(node(7)))), None, "it isn't watched");
+    let step = wait.take(read("lock-0000000003", Ok(node(7)))).unwrap();
+    assert!(matches!(step, UntilFreeStep::Waits(Awaited { count: 3, .. })), "{step:?}");
 }
 
 #[test]

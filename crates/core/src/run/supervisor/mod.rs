@@ -305,10 +305,10 @@ impl Supervisor {
                 vec![Effect::Job(Reap)]
             }
             // A second TERM or INT skips the rest of the grace.
-            JobInput::Signalled(SIGTERM | SIGINT) if !killed => self.kill(kill_at, leader_dead, end),
+            JobInput::Signalled(SIGTERM | SIGINT) => self.kill(kill_at, leader_dead, end),
             JobInput::Look { latest } if killed => vec![Effect::Job(Kill { latest })],
             JobInput::Tick if planted(Mistake::NoKill) => vec![],
-            JobInput::Tick if !killed && now >= kill_at => self.kill(kill_at, leader_dead, end),
+            JobInput::Tick if now >= kill_at => self.kill(kill_at, leader_dead, end),
             JobInput::MustStop { grace, kill_at: sooner } => {
                 let kill_at = kill_at.min(sooner).min(now + grace);
                 self.state = JobState::Stopping { kill_at, killed, leader_dead, end };

@@ -194,6 +194,7 @@ fn late_stops_are_undone_for_a_while_if_the_kernel_does_not() {
     let mut supervisor = stopped(Foreground::Job);
     let mut looks = vec![];
     while let Some(at) = supervisor.checks_children_at() {
+        assert!(looks.len() < 6, "the looks don't end");
         assert_eq!(supervisor.on(JobInput::Look { latest: NOW }, NOW), [], "not yet");
         assert_eq!(
             supervisor.on(JobInput::Look { latest: NOW }, at),

@@ -1,6 +1,5 @@
 //! The loop around a run.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use super::script::{OURS, TIMEOUT, plan, record, seconds};
@@ -12,10 +11,15 @@ use crate::time::BootTime;
 
 /// Steps until the next wait: their effects, and when the wait ends.
 fn until_wait(driver: &mut Driver, now: BootTime, inputs: Vec<Input>) -> (Vec<Effect>, Option<BootTime>) {
-    let inputs = RefCell::new(VecDeque::from(inputs));
+    let (mut inputs, mut observations) = (VecDeque::from(inputs), 0);
+    let mut pending = || {
+        observations += 1;
+        assert!(observations < 1_000, "the loop looks and looks, and never waits");
+        inputs.pop_front()
+    };
     let mut effects = vec![];
     loop {
-        match driver.next(|| now, || inputs.borrow_mut().pop_front()) {
+        match driver.next(|| now, &mut pending) {
             Step::Wait(until) => return (effects, until),
             Step::CarryOut(effect) => {
                 if effect == Effect::Introduce {
