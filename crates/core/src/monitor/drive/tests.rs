@@ -112,7 +112,7 @@ fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
     let mut driver = MonitorDriver::new(Duration::from_secs(9), false);
     let mut played = played(acts, times, stage);
     let mut effects = vec![];
-    loop {
+    for _ in 0..1_000 {
         match driver.next(&mut played) {
             MonitorStep::CarryOut(effect) => {
                 effects.push(effect.clone());
@@ -135,6 +135,7 @@ fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
             }
         }
     }
+    panic!("zklock never ends: {acts:?} at {times:?}, {stage:?}: {effects:?}")
 }
 
 /// How many observations an act is tried at: more than the loop makes without anything new.

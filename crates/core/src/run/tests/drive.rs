@@ -84,3 +84,19 @@ fn that_it_connects_is_told_before_any_input() {
     });
     assert!(told.is_some_and(|status| status.starts_with("connecting to ")), "{effects:?}");
 }
+
+#[test]
+fn a_service_manager_is_told_again_in_time_though_no_input_comes() {
+    let plan = Plan { notifies: true, ..plan() };
+    let mut driver = Driver::begin(plan.clone(), plan.began);
+    let (mut now, mut told_at) = (plan.began, vec![]);
+    while told_at.len() < 2 {
+        let (effects, until) = until_wait(&mut driver, now, vec![]);
+        if effects.iter().any(|effect| matches!(effect, Effect::Notify(_))) {
+            told_at.push(now.since(plan.began).as_secs());
+        }
+        now = until.unwrap();
+        driver.woken();
+    }
+    assert_eq!(told_at, [0, 10]);
+}
