@@ -21,7 +21,7 @@ fn assert_all_end_well(failing: &[(&'static str, &'static str, u64)]) {
     for (turn, &(call, effect, when)) in failing.iter().enumerate() {
         let (waits, is_terminated) = (turn % 2 == 0, turn % 3 == 0);
         let after = Duration::from_millis(300);
-        let call = FailingCall { call, effect, when, waits, is_terminated, after };
+        let call = FailingCall { call, effect, when, lasts: false, waits, is_terminated, after };
         let ended = call.run(&Case::new("call"));
         ended.unwrap_or_else(|wrong| panic!("{call}: {wrong}"));
     }
@@ -84,7 +84,7 @@ fn when_no_signal_can_be_read() {
 fn a_wait_for_which_there_is_no_memory_costs_nothing() {
     for (effect, when) in [("error=ENOMEM", 3), ("error=EAGAIN", 6)] {
         let (waits, is_terminated, after) = (false, false, Duration::from_millis(300));
-        let call = FailingCall { call: "poll", effect, when, waits, is_terminated, after };
+        let call = FailingCall { call: "poll", effect, when, lasts: false, waits, is_terminated, after };
         if has_strace() {
             let ended = call.run(&Case::new("call"));
             ended.unwrap_or_else(|wrong| panic!("{call}: {wrong}")).assert_code(7);

@@ -344,7 +344,8 @@ fn the_page_explains_every_message() {
 fn said_by_the_core() -> impl Iterator<Item = String> {
     let messages = messages().into_iter().filter(needs_a_remedy).map(|message| message.to_string());
     let failures = failures().into_iter().map(|failure| failure.to_string());
-    let worker = [WorkerFailure::Frozen, WorkerFailure::IgnoresSignal(15)]
+    let unwatched = WorkerFailure::Unwatched("can't wait for what happens".to_owned());
+    let worker = [WorkerFailure::Frozen, WorkerFailure::IgnoresSignal(15), unwatched]
         .map(|failure| MonitorMessage::Worker { failure, stage: Stage::Running });
     let node = [true, false].map(|gone| MonitorMessage::Node { gone });
     let of_monitor = worker.into_iter().chain(node).chain([MonitorMessage::RecordUncertain]);

@@ -33,6 +33,7 @@ use self::spawn::SpawnError;
 use self::terminal::Terminal;
 use self::witness::Witness;
 use crate::link::WorkerSide;
+use crate::process::persist::persist;
 use crate::process::proc_stat;
 use crate::process::sys::{self, DeadMansSwitch};
 
@@ -115,7 +116,10 @@ impl Job {
     fn observe(&mut self) -> io::Result<Option<LeaderChange>> {
         let leader = rustix::process::Pid::from_raw(self.group.as_raw()).filter(|_| self.status.is_none());
         let Some(leader) = leader else { return Ok(None) };
-        let change = |what| waitid(WaitId::Pid(leader), what | WaitIdOptions::NOHANG);
+        let change = |what| {
+            let changed = || waitid(WaitId::Pid(leader), what | WaitIdOptions::NOHANG);
+            persist(|| changed().map_err(|error| Errno::from_raw(error.raw_os_error())))
+        };
         if let Some(end) = change(WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)? {
             self.witness = None;
             return Ok(Some(LeaderChange::Died { by: end.terminating_signal() }));

@@ -70,8 +70,6 @@ pub struct WorkerSide {
     deadline: Option<Deadline>,
     /// How often zklock was continued.
     continued: u64,
-    /// The last exit that was reported.
-    exit: Option<Exit>,
     /// The process that the user knows as zklock.
     pub monitor: Pid,
     /// The monitor's process group.
@@ -120,7 +118,6 @@ pub fn split() -> io::Result<Side> {
                 page,
                 deadline: None,
                 continued: 0,
-                exit: None,
                 monitor,
                 group,
                 inherited,
@@ -155,12 +152,15 @@ impl WorkerSide {
     }
 
     /// The next message of the monitor. Signals are counted, so that the monitor sees that they were received.
-    pub fn receive(&self) -> Received<Order> {
-        let received = self.socket.receive();
+    ///
+    /// # Errors
+    /// If none can be received any more.
+    pub fn receive(&self) -> io::Result<Received<Order>> {
+        let received = self.socket.receive()?;
         if let Received::Message(Order::Signal(_)) = received {
             self.page.count_taken();
         }
-        received
+        Ok(received)
     }
 
     /// Must be called before a signal is handled: a SIGCONT makes every stop that was requested before outdated.
@@ -181,30 +181,31 @@ impl WorkerSide {
     /// frozen if the rest takes longer than `limit`.
     pub fn command_is_over(&mut self, exit: Exit, limit: Duration) {
         let end = clock::now() + limit;
-        // The report wakes the monitor, which then reads the deadline, too.
-        self.show_deadline(Some(Deadline { act: end, latest: end }));
-        self.exit = Some(exit).filter(|_| self.send(&Report::Exit(exit)));
+        self.show_exit(exit);
+        self.set_deadline(Some(Deadline { act: end, latest: end }));
         self.page.set_stage(Stage::Over);
+    }
+
+    /// zklock exits with `exit`, whatever happens from now on. The monitor reads that after this process's end, so no message
+    /// can be lost or has to be waited for.
+    pub fn show_exit(&self, exit: Exit) {
+        self.page.set_exit(exit);
     }
 
     /// Sets the time from which on the monitor ends the command.
     pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
-        // A store wakes no process: a monitor that sleeps until a later moment must be notified.
-        if self.show_deadline(deadline) {
-            self.send(&Report::DeadlineChanged);
-        }
-    }
-
-    /// Puts the deadline into the page. Returns whether the monitor may be asleep until a later moment.
-    fn show_deadline(&mut self, deadline: Option<Deadline>) -> bool {
         if self.deadline == deadline {
-            return false;
+            return;
         }
         self.page.set_deadline(deadline);
-        match (mem::replace(&mut self.deadline, deadline), deadline) {
+        let may_sleep_longer = match (mem::replace(&mut self.deadline, deadline), deadline) {
             (Some(old), Some(new)) => new.act < old.act,
             (None, Some(_)) => true,
             (_, None) => false,
+        };
+        // A store wakes no process: a monitor that sleeps until a later moment must be notified.
+        if may_sleep_longer {
+            self.send(&Report::DeadlineChanged);
         }
     }
 
@@ -246,13 +247,6 @@ impl WorkerSide {
     pub fn send_final(&self, report: &Report) {
         if let Err(error) = self.socket.send_and_wait(report) {
             log::debug!("the monitor doesn't listen: {error}");
-        }
-    }
-
-    /// Sends the final exit, unless the monitor has it since the command's end.
-    pub fn send_final_exit(&self, exit: Exit) {
-        if self.exit != Some(exit) {
-            self.send_final(&Report::Exit(exit));
         }
     }
 }

@@ -4,11 +4,16 @@ use std::io;
 use std::sync::atomic::Ordering::SeqCst;
 
 use nix::unistd::Pid;
+use zklock_core::exit::Exit;
 use zklock_core::pair::{Deadline, Stage};
 use zklock_core::time::BootTime;
 
 use crate::process::clock::{self, OnClocks};
 use crate::process::sys::{SharedMoment, SharedPage};
+
+/// What exit codes and signals are counted from in the page, in which zero is no exit.
+const CODES: u32 = 1;
+const SIGNALS: u32 = 1000;
 
 /// The page of memory that both processes share.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +37,25 @@ impl Page {
     /// For the worker.
     pub(super) fn set_stage(self, stage: Stage) {
         self.0.stage.store(stage as u8, SeqCst);
+    }
+
+    /// How zklock exits, whatever happens from now on.
+    pub fn exit(self) -> Option<Exit> {
+        let shown = self.0.exit.load(SeqCst);
+        let code = |shown| u8::try_from(shown).ok().map(Exit::Code);
+        match shown.checked_sub(SIGNALS) {
+            Some(signal) => i32::try_from(signal).ok().map(Exit::Signal),
+            None => shown.checked_sub(CODES).and_then(code),
+        }
+    }
+
+    /// For the worker.
+    pub(super) fn set_exit(self, exit: Exit) {
+        let shown = match exit {
+            Exit::Code(code) => CODES + u32::from(code),
+            Exit::Signal(signal) => SIGNALS + signal.unsigned_abs(),
+        };
+        self.0.exit.store(shown, SeqCst);
     }
 
     /// The deadline, if there is one.
@@ -114,9 +138,13 @@ mod tests {
     fn stored_values_are_loaded_again() -> io::Result<()> {
         let page = Page::map()?;
         assert_eq!(
-            (page.stage(), page.deadline(), page.group(), page.pending_create()),
-            (Stage::Waiting, None, None, None)
+            (page.stage(), page.exit(), page.deadline(), page.group(), page.pending_create()),
+            (Stage::Waiting, None, None, None, None)
         );
+        for exit in [Exit::Code(0), Exit::Code(255), Exit::Signal(1), Exit::Signal(64)] {
+            page.set_exit(exit);
+            assert_eq!(page.exit(), Some(exit));
+        }
         let long_ago = BootTime::from_nanos(0);
         page.set_deadline(Some(Deadline { act: long_ago, latest: clock::now() + Duration::from_secs(7) }));
         let Some(Deadline { act, latest }) = page.deadline() else {

@@ -48,7 +48,8 @@ impl MonitorLoop {
                 output::queue_output();
                 // Servers may not answer: a signal to end stops the wait for them.
                 let signals = &mut self.sources.signals;
-                let gone = link::clean(settings, &leftover, || signals.take().into_iter().any(ends_waiting));
+                let mut is_ended = || signals.take().unwrap_or_default().into_iter().any(ends_waiting);
+                let gone = link::clean(settings, &leftover, &mut is_ended);
                 return Some(MonitorInput::Cleaned(gone));
             }
             MonitorEffect::Say(message) => say(path, &message),
@@ -65,10 +66,10 @@ impl MonitorLoop {
     /// Kills the worker and reaps it, if it `lives`.
     fn end_worker(&mut self, lives: bool) -> MonitorInput {
         let worker = self.sources.side.worker;
-        while lives && sys::reap_if_dead(worker).is_none() {
+        while lives && matches!(sys::reap_if_dead(worker), Ok(None)) {
             let _ = kill(worker, Signal::SIGKILL);
             self.pause(Some(clock::now() + PAUSE));
-            self.sources.signals.take();
+            let _ = self.sources.signals.take();
         }
         self.ended()
     }
@@ -92,7 +93,8 @@ impl MonitorLoop {
             }
             self.pause(sweep.next());
             // A process that doesn't end was reported, so now a signal such as TERM ends zklock.
-            if self.sources.signals.take().into_iter().any(ends_waiting) && is_reported {
+            let signals = self.sources.signals.take().unwrap_or_default();
+            if signals.into_iter().any(ends_waiting) && is_reported {
                 return MonitorInput::GaveUp(self.sources.worker());
             }
         }

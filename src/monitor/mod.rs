@@ -16,9 +16,7 @@ use anyhow::{Context, Result};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::Pid;
 use zklock_core::exit::Exit;
-use zklock_core::monitor::{
-    MonitorDriver, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, Outcome, WorkerState,
-};
+use zklock_core::monitor::{MonitorDriver, MonitorEffect, MonitorInput, MonitorStep, Outcome};
 use zklock_core::pair::Stage;
 use zklock_core::path::LockPath;
 use zklock_core::signal::ends_waiting;
@@ -33,6 +31,7 @@ use crate::link::MonitorSide;
 use crate::process::alarm::Alarm;
 use crate::process::clock;
 use crate::process::sys;
+use crate::process::system_error::explain;
 
 /// How often the monitor checks the children it has inherited, if there are any.
 const CHILDREN_INTERVAL: Duration = Duration::from_secs(1);
@@ -124,18 +123,16 @@ impl MonitorLoop {
                     }
                 }
                 MonitorStep::Wait(until) => {
-                    if self.wait_for_events(until).is_err() {
-                        // A monitor that can't wait can't watch, so it treats the worker as frozen.
-                        let deadline = Some(BootTime::from_nanos(0));
-                        let frozen = WorkerState { deadline, ..self.sources.worker() };
-                        self.driver.answer(MonitorInput::Looked(frozen));
+                    if let Err(error) = self.wait_for_events(until) {
+                        self.driver.answer(MonitorInput::CannotWatch(explain(&error)));
                     }
                 }
             }
         }
     }
 
-    fn wait_for_events(&mut self, until: Option<BootTime>) -> std::io::Result<()> {
+    fn wait_for_events(&mut self, until: Option<BootTime>) -> Result<()> {
+        self.sources.check()?;
         // A command is being started, which takes longer than locking the memory. A waiter's needn't be locked.
         if !self.is_in_memory && self.sources.side.page.stage() == Stage::Running {
             sys::lock_memory();
@@ -143,8 +140,8 @@ impl MonitorLoop {
         }
         // No event announces an orphan of an unrelated child.
         let check = Some(clock::now() + CHILDREN_INTERVAL).filter(|_| !self.unrelated.is_empty());
-        let until = [until, check, self.sources.resend_at()].into_iter().flatten().min();
-        self.alarm.wait(self.sources.readable(), until)?;
+        let until = [until, check, self.sources.look_at()].into_iter().flatten().min();
+        self.alarm.wait(self.sources.readable(), until).context("can't wait for what happens")?;
         if !self.has_only_the_worker {
             let _ = self.check_children();
         }
@@ -190,7 +187,8 @@ impl MonitorLoop {
         let Outcome::Become(_) = outcome else { return outcome };
         // From here on signals are left for the command.
         let _ = SigSet::all().thread_set_mask();
-        match self.sources.signals.take().into_iter().find(|&signal| ends_waiting(signal)) {
+        match self.sources.signals.take().unwrap_or_default().into_iter().find(|&signal| ends_waiting(signal))
+        {
             Some(signal) => Outcome::Exit(Exit::Signal(signal)),
             None => outcome,
         }

@@ -4,6 +4,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use nix::errno::Errno;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SigSet, Signal};
 use zklock_core::signal::{
@@ -11,6 +12,7 @@ use zklock_core::signal::{
     SIGSTKFLT, SIGTERM, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU, SIGXFSZ,
 };
 
+use crate::process::persist::persist;
 use crate::process::sys::{self, Arrivals};
 
 /// The signals forwarded to the worker in addition to SIGINT and the real-time ones: all that can be caught, except for
@@ -57,13 +59,20 @@ impl CaughtSignals {
 
     /// The signals that have arrived since the last call: a real-time one as often as it arrived, any other once. Their
     /// order is unknown; SIGCONT cancels a stop, because continuing by mistake does less harm than stopping by mistake.
-    pub(super) fn take(&mut self) -> Vec<i32> {
-        let interrupted = self.interrupts.read().is_ok().then_some(SIGINT);
-        let mut signals: Vec<i32> = interrupted.into_iter().chain(self.others.take()).collect();
+    ///
+    /// # Errors
+    /// If it can't be known whether signals have arrived.
+    pub(super) fn take(&mut self) -> Result<Vec<i32>> {
+        let interrupted = match persist(|| self.interrupts.read()) {
+            Err(Errno::EAGAIN) => None,
+            read => Some(read.map(|_| SIGINT).context("can't read signals")?),
+        };
+        let others = self.others.take().context("can't read signals")?;
+        let mut signals: Vec<i32> = interrupted.into_iter().chain(others).collect();
         if signals.contains(&SIGCONT) {
             signals.retain(|&signal| signal != SIGTSTP);
         }
-        signals
+        Ok(signals)
     }
 
     /// Readable when signals have arrived.
@@ -86,10 +95,10 @@ mod tests {
             raise(signal)?;
         }
         signals.interrupts.write(1)?;
-        assert_eq!(signals.take(), [SIGINT, SIGCONT]);
+        assert_eq!(signals.take()?, [SIGINT, SIGCONT]);
         raise(Signal::SIGTSTP)?;
-        assert_eq!(signals.take(), [SIGTSTP]);
-        assert_eq!(signals.take(), [0; 0]);
+        assert_eq!(signals.take()?, [SIGTSTP]);
+        assert_eq!(signals.take()?, [0; 0]);
         Ok(())
     }
 }

@@ -1,12 +1,15 @@
 //! What the monitor observes: signals, the worker's reports and its death, and the shared page.
 
 use std::collections::VecDeque;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use anyhow::{Context, Result};
+use nix::errno::Errno;
+use zklock_core::exit::Exit;
 use zklock_core::monitor::{Death, MonitorSources, WorkerState};
 use zklock_core::pair::{Order, Report};
 use zklock_core::signal::{SIGCHLD, SIGCONT};
@@ -17,8 +20,8 @@ use crate::link::{MonitorSide, Received};
 use crate::process::clock;
 use crate::process::sys;
 
-/// The pause before signals for which there was no room are sent again.
-const RESEND_AFTER: Duration = Duration::from_millis(50);
+/// The pause before signals for which there was no room are sent again, and before another look at a worker that is ending.
+const LOOK_AFTER: Duration = Duration::from_millis(50);
 
 /// The sources of the monitor's inputs.
 pub(super) struct Sources {
@@ -26,21 +29,41 @@ pub(super) struct Sources {
     pub(super) signals: CaughtSignals,
     /// Signals that were relayed to the worker, and of which the state machine doesn't know yet.
     relayed: VecDeque<i32>,
-    /// Relayed signals for which the socket has no room, because the worker is frozen or slow, or the kernel no memory.
+    /// Relayed signals for which the socket has no room, because the worker is frozen or slow.
     unsent: VecDeque<i32>,
     /// The worker's end of the socket is closed, so the socket is always readable.
     socket_closed: bool,
+    /// The exit in the page that was reported.
+    exit: Option<Exit>,
+    /// Why the worker can't be observed or signalled any more.
+    failure: Option<anyhow::Error>,
 }
 
 impl Sources {
     pub(super) fn new(side: MonitorSide, signals: CaughtSignals) -> Self {
-        Self { side, signals, relayed: VecDeque::new(), unsent: VecDeque::new(), socket_closed: false }
+        let (relayed, unsent) = (VecDeque::new(), VecDeque::new());
+        Self { side, signals, relayed, unsent, socket_closed: false, exit: None, failure: None }
+    }
+
+    /// Why the worker can't be observed or signalled any more, if it can't.
+    pub(super) fn check(&mut self) -> Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// What was observed, unless that failed.
+    fn or_failure<T>(&mut self, observed: Result<Option<T>>) -> Option<T> {
+        observed.unwrap_or_else(|error| {
+            self.failure = Some(error);
+            None
+        })
     }
 
     /// Forwards signals to the worker. Returns whether there was a SIGCONT.
     pub(super) fn forward_signals(&mut self) -> bool {
         let mut continued = false;
-        for signal in self.signals.take().into_iter().filter(|&signal| signal != SIGCHLD) {
+        let taken = self.signals.take().map(Some);
+        let taken = self.or_failure(taken).unwrap_or_default();
+        for signal in taken.into_iter().filter(|&signal| signal != SIGCHLD) {
             continued |= signal == SIGCONT;
             self.relayed.push_back(signal);
             self.unsent.push_back(signal);
@@ -53,22 +76,22 @@ impl Sources {
     /// shows it.
     fn send_signals(&mut self) {
         while let Some(&signal) = self.unsent.front() {
-            let sent = self.side.socket.send(&Order::Signal(signal)).map_err(|error| error.kind());
-            match sent {
+            let sent = self.side.socket.send(&Order::Signal(signal));
+            match sent.as_ref().map_err(io::Error::kind) {
+                Err(ErrorKind::WouldBlock) => return,
                 // A dead worker needs no signals.
                 Ok(())
-                | Err(ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected) => {
-                    self.unsent.pop_front()
-                }
-                // No room, or no memory.
-                Err(_) => return,
-            };
+                | Err(ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected) => {}
+                Err(_) => self.failure = sent.context("can't forward a signal").err(),
+            }
+            self.unsent.pop_front();
         }
     }
 
-    /// When to try again to send signals, if there are any: no event announces room in the socket.
-    pub(super) fn resend_at(&self) -> Option<BootTime> {
-        (!self.unsent.is_empty()).then(|| clock::now() + RESEND_AFTER)
+    /// When to look again at what no event announces: room in the socket for signals, and a worker that ends, if its signal
+    /// can't wake this process.
+    pub(super) fn look_at(&self) -> Option<BootTime> {
+        (self.socket_closed || !self.unsent.is_empty()).then(|| clock::now() + LOOK_AFTER)
     }
 
     /// Tells the worker that the kernel didn't stop zklock.
@@ -98,19 +121,29 @@ impl MonitorSources for Sources {
     }
 
     fn death(&mut self) -> Option<Death> {
-        let worker = self.side.worker;
-        sys::is_dead(worker).then(|| death(sys::reap(worker).ok()))
+        let status = match sys::reap_if_dead(self.side.worker) {
+            // It is gone, however that came about.
+            Err(error) if error.raw_os_error() == Some(Errno::ECHILD as i32) => return Some(Death::Unknown),
+            status => status.context("can't observe the worker process"),
+        };
+        self.or_failure(status).map(death)
     }
 
+    /// The last report of all is the exit in the page, which comes after all messages.
     fn report(&mut self) -> Option<Report> {
-        match self.side.socket.receive() {
+        let received = self.side.socket.receive().map(|received| match received {
             Received::Message(report) => Some(report),
             Received::Nothing => None,
             Received::Closed => {
                 self.socket_closed = true;
                 None
             }
-        }
+        });
+        self.or_failure(received.context("can't read from the worker process")).or_else(|| {
+            let exit = self.side.page.exit().filter(|&exit| self.exit != Some(exit))?;
+            self.exit = Some(exit);
+            Some(Report::Exit(exit))
+        })
     }
 
     fn worker(&self) -> WorkerState {
@@ -120,10 +153,9 @@ impl MonitorSources for Sources {
     }
 }
 
-fn death(status: Option<ExitStatus>) -> Death {
-    match status {
-        Some(status) if status.success() => Death::Success,
-        Some(status) => status.signal().map_or(Death::Failure, Death::Killed),
-        None => Death::Unknown,
+fn death(status: ExitStatus) -> Death {
+    if status.success() {
+        return Death::Success;
     }
+    status.signal().map_or(Death::Failure, Death::Killed)
 }

@@ -12,6 +12,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use zklock_core::time::BootTime;
 
 use crate::process::clock;
+use crate::process::persist::persist;
 
 /// The pause in place of a wait for which the kernel has no memory.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -40,20 +41,22 @@ impl Alarm {
                 // Zero would disarm the timer.
                 let moment =
                     TimeSpec::from_duration(Duration::from_nanos(clock::on_clocks(until).boot.max(1)));
-                self.0.set(Expiration::OneShot(moment), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;
+                let flags = TimerSetTimeFlags::TFD_TIMER_ABSTIME;
+                persist(|| self.0.set(Expiration::OneShot(moment), flags))?;
             }
-            None => self.0.unset()?,
+            None => persist(|| self.0.unset())?,
         }
         let all = sources.into_iter().chain([self.0.as_fd()]);
         let mut ready: Vec<PollFd<'_>> = all.map(|source| PollFd::new(source, PollFlags::POLLIN)).collect();
-        match poll(&mut ready, PollTimeout::NONE) {
+        let waited = persist(|| match poll(&mut ready, PollTimeout::NONE) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
             // The caller checks every source and the time, and so misses nothing.
             Err(Errno::ENOMEM | Errno::EAGAIN) => {
                 thread::sleep(PAUSE);
                 Ok(())
             }
-            Err(error) => Err(error.into()),
-        }
+            Err(error) => Err(error),
+        });
+        Ok(waited?)
     }
 }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::Wake;
 
+use nix::errno::Errno;
 use nix::sys::eventfd::{EfdFlags, EventFd};
+
+use crate::process::persist::persist;
 
 /// A bell, to which one thread listens. It is also the waker of the futures that this thread polls, and which ring it
 /// while the thread is awake: that costs no system call.
@@ -47,9 +50,12 @@ impl Bell {
         self.asleep.store(true, SeqCst);
         let slept = if self.rung.load(SeqCst) { Ok(()) } else { wait(self.counter.as_fd()) };
         self.asleep.store(false, SeqCst);
-        // An empty counter is fine: something else has ended the wait.
-        let _ = self.counter.read();
-        slept
+        slept?;
+        match persist(|| self.counter.read()) {
+            // Something else has ended the wait.
+            Ok(_) | Err(Errno::EAGAIN) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

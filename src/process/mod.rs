@@ -10,6 +10,7 @@ pub mod identity;
 pub mod limits;
 pub mod memory;
 pub mod open_files;
+pub mod persist;
 #[cfg(planted)]
 pub mod planted;
 pub mod proc_file;

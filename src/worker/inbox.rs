@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 
+use anyhow::{Context, Result};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use zklock_core::pair::Order;
@@ -18,6 +19,7 @@ use crate::ensemble::EventSink;
 use crate::link::{Received, WorkerSide};
 use crate::process::alarm::Alarm;
 use crate::process::bell::Bell;
+use crate::process::persist::persist;
 use crate::worker::main_session::MainSession;
 
 /// The reading end of the channel.
@@ -93,26 +95,29 @@ impl Events {
     }
 
     /// The next pending event, if any. The session may proceed before that.
+    ///
+    /// # Errors
+    /// If a source can't be read: the loop would miss events from now on.
     pub(super) fn pending(
         &self,
         worker: Option<&mut WorkerSide>,
         mut session: Option<&mut MainSession>,
-    ) -> Option<Input> {
+    ) -> Result<Option<Input>> {
         self.emitter.sign.store(true, Relaxed);
         if let (Some(sources), Some(worker)) = (&self.sources, &worker) {
             // The queue can't be closed: its reader is this very object.
-            sources.read(worker, |event| drop(self.emitter.queue.send(event)));
+            sources.read(worker, |event| drop(self.emitter.queue.send(event)))?;
         }
         while self.emitter.bell.was_rung() {
             if let Some(session) = &mut session {
                 session.proceed();
             }
         }
-        let event = self.queue.try_recv().ok()?;
+        let Ok(event) = self.queue.try_recv() else { return Ok(None) };
         if let (Input::Signal(signal), Some(worker)) = (&event, worker) {
             worker.before_handling(*signal);
         }
-        Some(event)
+        Ok(Some(event))
     }
 
     /// Waits until the bell rings or `until` passes; the caller then checks for events and the time again.
@@ -131,9 +136,9 @@ impl Events {
 }
 
 impl Sources {
-    fn read(&self, worker: &WorkerSide, emit: impl Fn(Input)) {
+    fn read(&self, worker: &WorkerSide, emit: impl Fn(Input)) -> Result<()> {
         while !self.monitor_died.get() {
-            match worker.receive() {
+            match worker.receive().context("can't read from zklock's first process")? {
                 Received::Message(Order::Signal(signal)) => emit(Input::Signal(signal)),
                 Received::Message(Order::NotStopped) => emit(Input::NotStopped),
                 Received::Nothing => break,
@@ -145,20 +150,14 @@ impl Sources {
         }
         // One event is enough for all children, because its handler checks every child.
         let mut any = false;
-        loop {
-            match self.children.read_signal() {
-                Ok(Some(_)) => any = true,
-                Ok(None) => break,
-                // A signal that can't be read may be the command's end.
-                Err(_) => {
-                    any = true;
-                    break;
-                }
-            }
+        while persist(|| self.children.read_signal()).context("can't read the signals of children")?.is_some()
+        {
+            any = true;
         }
         if any {
             emit(Input::Child);
         }
+        Ok(())
     }
 }
 
@@ -171,30 +170,30 @@ mod tests {
     use crate::process::clock;
 
     #[test]
-    fn events_come_in_the_order_they_were_sent() -> io::Result<()> {
+    fn events_come_in_the_order_they_were_sent() -> Result<()> {
         let (emitter, events) = channel()?;
         for signal in [15, 1] {
             emitter.emit(Input::Signal(signal));
         }
-        assert!(matches!(events.pending(None, None), Some(Input::Signal(15))));
-        assert!(matches!(events.pending(None, None), Some(Input::Signal(1))));
-        assert!(events.pending(None, None).is_none());
+        assert!(matches!(events.pending(None, None)?, Some(Input::Signal(15))));
+        assert!(matches!(events.pending(None, None)?, Some(Input::Signal(1))));
+        assert!(events.pending(None, None)?.is_none());
         Ok(())
     }
 
     #[test]
-    fn a_deadline_ends_the_wait_and_an_event_ends_it_sooner() -> io::Result<()> {
+    fn a_deadline_ends_the_wait_and_an_event_ends_it_sooner() -> Result<()> {
         let (emitter, events) = channel()?;
         let start = clock::now();
         while clock::now().since(start) < Duration::from_millis(20) {
             events.wait(None, Some(start + Duration::from_millis(20)))?;
         }
-        assert!(events.pending(None, None).is_none());
+        assert!(events.pending(None, None)?.is_none());
 
         let sender = thread::spawn(move || emitter.emit(Input::Child));
         let much_later = start + Duration::from_mins(1);
         let event = loop {
-            if let Some(event) = events.pending(None, None) {
+            if let Some(event) = events.pending(None, None)? {
                 break event;
             }
             events.wait(None, Some(much_later))?;

@@ -41,7 +41,7 @@ pub fn work(mut worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settin
     });
     output::drain_at_the_end();
     match end {
-        End::Exit(exit) => worker.send_final_exit(exit),
+        End::Exit(exit) => worker.show_exit(exit),
         End::Become(variables) => worker.send_final(&Report::Become(variables)),
         End::Leave(exit, leftover) => {
             worker.send(&Report::Leave(exit));
@@ -49,7 +49,7 @@ pub fn work(mut worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settin
             sys::detach_from_caller();
             leftover.map(|leftover| clean(settings, &leftover, || false));
             // For a monitor that was stopped meanwhile.
-            worker.send_final_exit(exit);
+            worker.show_exit(exit);
         }
     }
     sys::exit_at_once(0)
@@ -90,11 +90,19 @@ struct UnattendedError(&'static str);
 /// Carries out the steps of the run.
 fn run_loop(mut driver: Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
     loop {
+        let mut failed = None;
         let pending = || {
             let (worker, session) = executor.sources();
-            events.pending(Some(worker), session)
+            events.pending(Some(worker), session).unwrap_or_else(|error| {
+                failed = Some(error);
+                None
+            })
         };
-        match driver.next(clock::now, pending) {
+        let step = driver.next(clock::now, pending);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        match step {
             Step::CarryOut(effect) => match executor.carry_out(effect)? {
                 Done::Nothing => {}
                 Done::Answer(input) => driver.answer(input),

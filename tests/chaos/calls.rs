@@ -1,5 +1,6 @@
-//! A system call of zklock fails, or takes long, whichever it is and whenever it comes. zklock ends, no process is left, its
-//! exit code is the command's or one that a message explains, and the next contender runs after the command.
+//! A system call of zklock fails, or takes long, whichever it is and whenever it comes, once or from then on. zklock ends,
+//! no process is left, its exit code is the command's or one that a message explains, and the next contender runs after the
+//! command.
 //! `scripts/chaos --calls N` makes many such runs.
 
 use crate::support::{Case, DEADLINE, Output, Rng, Server, end, first_child, processes_of, try_for};
@@ -58,6 +59,17 @@ const EFFECTS: [&str; 9] = [
     "delay_enter=2000000",
 ];
 
+/// How calls of one kind fail from some time on. Those for which EAGAIN is an answer would answer it for ever, and EINTR
+/// makes the standard library repeat some for ever.
+const LASTING: [&str; 6] =
+    ["error=ENOMEM", "error=EMFILE", "error=ENOSPC", "error=EIO", "error=EINVAL", "delay_enter=50000"];
+
+/// What can't be told if it lasts: without `write` there is no message.
+const ONCE: [&str; 2] = ["write", "close"];
+
+/// Every call of zklock is slow.
+const ALL_SLOW: (&str, &str) = ("all", "delay_enter=1000");
+
 /// How long the first command may run at most before it is to end.
 const RUNS_FOR: u64 = 1500;
 
@@ -71,6 +83,8 @@ pub(crate) struct FailingCall {
     pub(crate) effect: &'static str,
     /// The how manieth call it is, in each thread.
     pub(crate) when: u64,
+    /// Whether all later ones have the same effect.
+    pub(crate) lasts: bool,
     /// Whether the run begins behind a holder.
     pub(crate) waits: bool,
     /// Whether the command is ended by TERM to zklock, and not by itself.
@@ -84,10 +98,16 @@ impl FailingCall {
         let index =
             |rng: &mut Rng, length: usize| usize::try_from(rng.below(length as u64)).expect("a usize");
         let (call, count) = CALLS[index(rng, CALLS.len())];
+        let lasts = rng.below(2) == 0 && !ONCE.contains(&call);
+        let effects: &[&str] = if lasts { &LASTING } else { &EFFECTS };
+        let (effect, when) = (effects[index(rng, effects.len())], 1 + rng.below(count));
+        let (call, effect, when) =
+            if lasts && rng.below(20) == 0 { (ALL_SLOW.0, ALL_SLOW.1, 1) } else { (call, effect, when) };
         Self {
             call,
-            effect: EFFECTS[index(rng, EFFECTS.len())],
-            when: 1 + rng.below(count),
+            effect,
+            when,
+            lasts,
             waits: rng.below(2) == 0,
             is_terminated: rng.below(3) == 0,
             after: Duration::from_millis(rng.below(RUNS_FOR)),
@@ -98,10 +118,12 @@ impl FailingCall {
     pub(crate) fn run(self, case: &Case) -> Result<Output, String> {
         let history = case.history();
         let holder = self.waits.then(|| case.holder());
-        let inject = format!("inject={}:{}:when={}", self.call, self.effect, self.when);
+        let lasts = if self.lasts { "+" } else { "" };
+        let inject = format!("inject={}:{}:when={}{lasts}", self.call, self.effect, self.when);
         // Both processes with all their threads, and not the command.
         let strace = format!("exec strace -f -b execve -qq -o /dev/null -e {inject} \"$0\" \"$@\"");
-        let options = ["--session-timeout", "4", "--kill-after", "0.5"];
+        // A waiter whose connections all fail would wait for ever.
+        let options = ["--session-timeout", "4", "--kill-after", "0.5", "-w", "20"];
         let job = format!("{}; exit 7", history.steady_job("first"));
         let first = case.lock(&options, ["bash", "-c", &job]).prelude(&strace).spawn();
         let in_queue = 1 + usize::from(self.waits);
@@ -159,10 +181,11 @@ impl FailingCall {
 
 impl fmt::Display for FailingCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { call, effect, when, waits, is_terminated, after } = self;
+        let Self { call, effect, when, lasts, waits, is_terminated, after } = self;
+        let on = if *lasts { " and all later ones" } else { "" };
         let begins = if *waits { "behind a holder" } else { "alone" };
         let ends = if *is_terminated { "TERM" } else { "the command's end" };
-        write!(f, "call {when} of {call}: {effect}; {begins}, {ends} after {} ms", after.as_millis())
+        write!(f, "call {when} of {call}{on}: {effect}; {begins}, {ends} after {} ms", after.as_millis())
     }
 }
 

@@ -14,7 +14,8 @@ use std::process::{Child, Command, Stdio};
 const ENDLESS: &str = "trap '' TERM; (setsid sleep 61 &); echo ready; while :; do sleep 0.05; done";
 
 /// What each loop calls time and again, and the error.
-const CALLS: [&str; 2] = ["/^p?poll:error=EINVAL", "/^timerfd_settime:error=EINVAL"];
+const CALLS: [&str; 4] =
+    ["/^p?poll:error=EINVAL", "/^timerfd_settime:error=EINVAL", "read:error=EIO", "recvfrom:error=EIO"];
 
 fn has_strace() -> bool {
     let found = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok();
@@ -120,12 +121,33 @@ fn a_monitor_whose_loop_fails_ends_the_command_before_the_lock_is_free() {
     if !has_strace() {
         return;
     }
-    for calls in CALLS {
+    for calls in CALLS.into_iter().chain(["sendto:error=EIO"]) {
         let case = Case::new("failing-monitor");
         let queue = Queue::start(&case);
         let strace = fail(queue.first.pid(), calls);
         queue.first.signal(Signal::SIGWINCH);
         queue.assert_handed_on(&case, calls);
+        drop(strace);
+    }
+}
+
+/// Neither calls that tell the other process, nor one of the two calls that tell of its death.
+#[test]
+fn an_exit_code_is_kept_although_calls_fail() {
+    if !has_strace() {
+        return;
+    }
+    let calls = [(true, "sendto:error=EIO"), (false, "wait4:error=EIO"), (false, "waitid:error=EIO")];
+    for (is_worker, calls) in calls {
+        let case = Case::new("failing-end");
+        let history = case.history();
+        let job = format!("{}; exit 7", history.steady_job("first"));
+        let first = case.lock(&[], ["bash", "-c", &job]).spawn();
+        wait_until("it to run", DEADLINE, || !history.sections().unwrap().is_empty());
+        let process = if is_worker { worker_of(first.pid()) } else { first.pid() };
+        let strace = fail(process, calls);
+        history.finish("first");
+        first.wait(DEADLINE).assert_code(7);
         drop(strace);
     }
 }
@@ -171,7 +193,8 @@ fn a_monitor_that_cannot_poll_ends_the_command() {
     limit_open_files(running.pid(), 1).expect("a process to limit");
     running.signal(Signal::SIGWINCH);
     wait_until("the end of the command", DEADLINE, || processes_of(case.marker()).is_empty());
-    running.wait(DEADLINE).assert_code(123);
+    let output = running.wait(DEADLINE);
+    output.assert_code(123).assert_stderr("the monitor process can't go on: can't wait for what happens");
     // The monitor can't open a session either, so the node is deleted with the worker's session.
     case.observer().wait_for_contenders(case.path(), 0, DEADLINE);
 }

@@ -113,7 +113,7 @@ impl Sweep {
                 }
                 if self.has_grace(child) {
                     // A worker that has ended has released its lock, and keeps its name until it is reaped.
-                    if sys::reap_if_dead(child).is_some() {
+                    if reap_if_dead(child) {
                         reaped = true;
                     } else {
                         left.push((child, false));
@@ -126,7 +126,7 @@ impl Sweep {
                     let _ = killpg(child, Signal::SIGKILL);
                 }
                 let refused = kill(child, Signal::SIGKILL) == Err(Errno::EPERM);
-                if Some(child) != leader && sys::reap_if_dead(child).is_some() {
+                if Some(child) != leader && reap_if_dead(child) {
                     reaped = true;
                     continue;
                 }
@@ -207,6 +207,11 @@ impl Sweep {
         self.pause = if has_changed { SHORTEST } else { (self.pause * 2).clamp(SHORTEST, LONGEST) };
         self.next = Some(now + self.pause);
     }
+}
+
+/// Whether it was dead, and is reaped.
+fn reap_if_dead(child: Pid) -> bool {
+    matches!(sys::reap_if_dead(child), Ok(Some(_)))
 }
 
 /// Kills a process that its own parent may reap at any time, without hitting another one that has reused its pid.

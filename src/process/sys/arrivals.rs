@@ -13,6 +13,8 @@ use nix::libc::{self, c_int, c_void, siginfo_t};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use zklock_core::signal::RTMIN;
 
+use crate::process::persist::persist;
+
 /// How often each signal has arrived since it was last taken.
 static ARRIVED: [AtomicU32; 65] = [const { AtomicU32::new(0) }; 65];
 
@@ -49,16 +51,22 @@ impl Arrivals {
 
     /// The signals that have arrived since the last call, by number: a real-time signal as often as it has arrived, any
     /// other once.
-    pub fn take(&self) -> Vec<i32> {
+    ///
+    /// # Errors
+    /// If it can't be read that signals have arrived: that would be announced for ever.
+    pub fn take(&self) -> io::Result<Vec<i32>> {
         // First, so that a signal that arrives meanwhile rings again.
-        let _ = self.0.read();
+        match persist(|| self.0.read()) {
+            Ok(_) | Err(Errno::EAGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
         let mut taken = vec![];
         for (signal, count) in (0..).zip(&ARRIVED) {
             let count = count.swap(0, SeqCst);
             let count = if signal < RTMIN { count.min(1) } else { count };
             taken.extend((0..count).map(|_| signal));
         }
-        taken
+        Ok(taken)
     }
 }
 
@@ -108,7 +116,7 @@ mod tests {
         let (urgent, real_time) = (libc::SIGURG, RTMIN + 20);
         // The C library refuses the last.
         let arrivals = Arrivals::of([urgent, real_time, libc::SIGXFSZ, RTMAX + 1])?;
-        assert_eq!(arrivals.take(), [0; 0]);
+        assert_eq!(arrivals.take()?, [0; 0]);
         for _ in 0..3 {
             for signal in [real_time, urgent, libc::SIGXFSZ] {
                 // SAFETY: the handler counts.
@@ -116,11 +124,11 @@ mod tests {
             }
         }
         assert_eq!(
-            arrivals.take(),
+            arrivals.take()?,
             [urgent, real_time, real_time, real_time],
             "its own XFSZ is for a failed write"
         );
-        assert_eq!(arrivals.take(), [0; 0]);
+        assert_eq!(arrivals.take()?, [0; 0]);
         Ok(())
     }
 }

@@ -5,18 +5,21 @@ use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::Pid;
+
+use crate::process::persist::persist;
 
 /// Whether the child `pid` is dead and not reaped.
 pub fn is_dead(pid: Pid) -> bool {
     let id = libc::id_t::try_from(pid.as_raw());
-    id.is_ok_and(|id| wait(libc::P_PID, id, libc::WEXITED | libc::WNOWAIT).is_some())
+    id.is_ok_and(|id| matches!(wait(libc::P_PID, id, libc::WEXITED | libc::WNOWAIT), Ok(Some(_))))
 }
 
 /// The pid of any child that is dead and not reaped.
 pub fn any_dead_child() -> Option<i32> {
-    let info = wait(libc::P_ALL, 0, libc::WEXITED | libc::WNOWAIT)?;
+    let info = wait(libc::P_ALL, 0, libc::WEXITED | libc::WNOWAIT).ok()??;
     // SAFETY: waitid filled `info` for a child, so the child's fields are the valid ones.
     Some(unsafe { info.si_pid() })
 }
@@ -30,36 +33,44 @@ pub fn has_children() -> bool {
     found == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ECHILD)
 }
 
-fn wait(which: libc::idtype_t, id: libc::id_t, what: i32) -> Option<libc::siginfo_t> {
+/// The child that has changed as `what` says, if one has.
+fn wait(which: libc::idtype_t, id: libc::id_t, what: i32) -> nix::Result<Option<libc::siginfo_t>> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     // SAFETY: `info` is valid for waitid to write to, and its zeroed state, with pid zero, is a valid value if nothing
     // is written.
     let info = unsafe {
-        if libc::waitid(which, id, info.as_mut_ptr(), what | libc::WNOHANG) != 0 {
-            return None;
-        }
+        Errno::result(libc::waitid(which, id, info.as_mut_ptr(), what | libc::WNOHANG))?;
         info.assume_init()
     };
     // SAFETY: either zeroed or filled for a child.
-    (unsafe { info.si_pid() } != 0).then_some(info)
+    Ok((unsafe { info.si_pid() } != 0).then_some(info))
 }
 
 /// Reaps the child `pid` if it is dead.
-pub fn reap_if_dead(pid: Pid) -> Option<ExitStatus> {
-    is_dead(pid).then(|| reap(pid).ok()).flatten()
+///
+/// # Errors
+/// If neither of the two system calls for that works, or there is no such child.
+pub fn reap_if_dead(pid: Pid) -> io::Result<Option<ExitStatus>> {
+    let mut status = 0;
+    // SAFETY: `status` is valid to write to.
+    match unsafe { libc::waitpid(pid.as_raw(), &raw mut status, libc::WNOHANG) } {
+        -1 => {}
+        reaped => return Ok((reaped != 0).then(|| ExitStatus::from_raw(status))),
+    }
+    let id = libc::id_t::try_from(pid.as_raw()).map_err(io::Error::other)?;
+    let info = persist(|| wait(libc::P_PID, id, libc::WEXITED))?;
+    Ok(info.map(|info| {
+        // SAFETY: waitid filled `info` for a child, so the child's fields are the valid ones.
+        let status = unsafe { info.si_status() };
+        let is_exit = info.si_code == libc::CLD_EXITED;
+        ExitStatus::from_raw(if is_exit { status << 8 } else { status })
+    }))
 }
 
 /// Waits for the end of the child `pid`, and reaps it.
 pub fn reap(pid: Pid) -> io::Result<ExitStatus> {
     let mut status = 0;
-    loop {
-        // SAFETY: `status` is valid to write to.
-        if unsafe { libc::waitpid(pid.as_raw(), &raw mut status, 0) } == pid.as_raw() {
-            return Ok(ExitStatus::from_raw(status));
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    // SAFETY: `status` is valid to write to.
+    persist(|| Errno::result(unsafe { libc::waitpid(pid.as_raw(), &raw mut status, 0) }))?;
+    Ok(ExitStatus::from_raw(status))
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU64};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64};
 
 use nix::libc;
 
@@ -13,6 +13,8 @@ use nix::libc;
 pub struct SharedPage {
     /// The worker's stage.
     pub stage: AtomicU8,
+    /// How zklock is to exit, once that is known.
+    pub exit: AtomicU32,
     /// The command's process group.
     pub group: AtomicI32,
     /// How many forwarded signals the worker has taken.

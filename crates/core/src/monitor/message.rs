@@ -48,7 +48,7 @@ impl fmt::Display for MonitorMessage {
             Self::RecordUncertain => {
                 return f.write_str("the success may not be recorded, so the next run may not be skipped");
             }
-            Self::Worker { failure, stage } => (*failure, *stage),
+            Self::Worker { failure, stage } => (failure, *stage),
         };
         match failure {
             WorkerFailure::Frozen if stage == Stage::Over => {
@@ -57,7 +57,7 @@ impl fmt::Display for MonitorMessage {
             WorkerFailure::Frozen => {
                 write!(f, "the worker process hung until the lease was nearly over {STARVED}")
             }
-            WorkerFailure::IgnoresSignal(number) => {
+            &WorkerFailure::IgnoresSignal(number) => {
                 write!(f, "the worker process hung and didn't react to {} {STARVED}", signal::name(number))
             }
             WorkerFailure::Dead(Death::Killed(signal)) => {
@@ -65,6 +65,7 @@ impl fmt::Display for MonitorMessage {
             }
             WorkerFailure::Dead(Death::Success | Death::Failure) => f.write_str("the worker process failed"),
             WorkerFailure::Dead(Death::Unknown) => f.write_str("the worker process is gone"),
+            WorkerFailure::Unwatched(why) => write!(f, "the monitor process can't go on: {why}"),
         }?;
         f.write_str(match stage {
             Stage::Waiting => "; the command was not started",

@@ -36,6 +36,8 @@ pub enum MonitorInput {
     WorkerDied(Death),
     /// The worker's state in the shared page, read after all its reports.
     Looked(WorkerState),
+    /// The monitor can't wait for events, read signals or reports, or observe the worker, for this reason.
+    CannotWatch(String),
     /// Answer to [`MonitorEffect::EndWorker`], [`MonitorEffect::EndNobody`] and [`MonitorEffect::EndEverybody`]: done,
     /// and all of the worker's reports have been taken in. Carries the worker's last state in the page, and the path of
     /// a node that it may have been creating.
@@ -71,7 +73,7 @@ pub enum Death {
 }
 
 /// Why the worker can't do its work any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerFailure {
     /// It is hung or stopped: the lease is nearly over, and the command hasn't ended.
     Frozen,
@@ -79,6 +81,8 @@ pub enum WorkerFailure {
     IgnoresSignal(i32),
     /// It ended without a result, and is reaped.
     Dead(Death),
+    /// The monitor can't watch over it any more, for this reason.
+    Unwatched(String),
 }
 
 /// An action for the monitor's loop, in order.
@@ -132,6 +136,8 @@ pub struct Monitor {
     told_to_end: Option<(i32, BootTime)>,
     /// How the worker ended, once it has.
     death: Option<Death>,
+    /// Why the worker can't be watched any more.
+    unwatched: Option<String>,
     /// The result that the worker reported.
     outcome: Option<Outcome>,
     /// The worker's session timeout: the one that it requests until it reports another.
@@ -164,6 +170,7 @@ impl Monitor {
             unanswered: VecDeque::new(),
             told_to_end: None,
             death: None,
+            unwatched: None,
             outcome: None,
             session_timeout,
             records,
@@ -184,10 +191,14 @@ impl Monitor {
                 vec![]
             }
             (MonitorState::Watching, MonitorInput::Looked(worker)) => self.judge(worker, now),
-            (&MonitorState::TakingOver(failure), MonitorInput::Ended(worker, pending_create)) => {
-                self.after_the_end(failure, worker, pending_create)
+            (MonitorState::Watching, MonitorInput::CannotWatch(why)) => {
+                self.unwatched = Some(why);
+                vec![]
             }
-            (&MonitorState::TakingOver(failure), MonitorInput::GaveUp(worker)) => {
+            (MonitorState::TakingOver(failure), MonitorInput::Ended(worker, pending_create)) => {
+                self.after_the_end(failure.clone(), worker, pending_create)
+            }
+            (MonitorState::TakingOver(failure), MonitorInput::GaveUp(worker)) => {
                 self.finish(Outcome::Exit(self.exit(failure, worker)))
             }
             (MonitorState::Cleaning(message, exit), MonitorInput::Cleaned(gone)) => {
@@ -265,6 +276,9 @@ impl Monitor {
 
     /// Why the worker must be ended `now`, if it must.
     fn failure(&mut self, worker: WorkerState, now: BootTime) -> Option<WorkerFailure> {
+        if let Some(why) = self.unwatched.take() {
+            return Some(WorkerFailure::Unwatched(why));
+        }
         self.unanswered.retain(|&(number, ..)| number > worker.taken);
         self.limits(worker).find(|&(at, _)| at <= now).map(|(_, failure)| failure)
     }
@@ -282,8 +296,8 @@ impl Monitor {
     /// Ends the worker if it is alive, because a frozen worker could still start the command; then every process of the
     /// command; then deletes what is left on the servers.
     fn take_over(&mut self, failure: WorkerFailure, worker: WorkerState) -> Vec<MonitorEffect> {
-        self.state = MonitorState::TakingOver(failure);
         let lives = failure.leaves_it_alive();
+        self.state = MonitorState::TakingOver(failure);
         vec![match worker.stage {
             // A command that ended by itself may have left descendants; they are left alone if the worker ends later,
             // too.
@@ -301,7 +315,7 @@ impl Monitor {
         worker: WorkerState,
         pending_create: Option<String>,
     ) -> Vec<MonitorEffect> {
-        let exit = self.exit(failure, worker);
+        let exit = self.exit(&failure, worker);
         let message = MonitorMessage::Worker { failure, stage: worker.stage };
         let mut effects = vec![MonitorEffect::TakeTerminal];
         let leftover = LeftoverNodes {
@@ -321,7 +335,7 @@ impl Monitor {
     }
 
     /// zklock's exit after a failure of the worker.
-    fn exit(&self, failure: WorkerFailure, worker: WorkerState) -> Exit {
+    fn exit(&self, failure: &WorkerFailure, worker: WorkerState) -> Exit {
         match (&self.outcome, worker.stage, failure) {
             // The command's own exit code, or that of a decision already made.
             (Some(Outcome::Exit(exit)), ..) => *exit,
@@ -329,7 +343,7 @@ impl Monitor {
                 Exit::Code(0)
             }
             (_, Stage::Running, _) => Exit::Code(exit::LOST),
-            (_, Stage::Waiting, WorkerFailure::IgnoresSignal(signal)) => Exit::Signal(signal),
+            (_, Stage::Waiting, &WorkerFailure::IgnoresSignal(signal)) => Exit::Signal(signal),
             (_, Stage::Waiting | Stage::Over, _) => Exit::Code(exit::FAILURE),
         }
     }
@@ -354,7 +368,7 @@ impl Monitor {
 }
 
 impl WorkerFailure {
-    fn leaves_it_alive(self) -> bool {
+    fn leaves_it_alive(&self) -> bool {
         !matches!(self, Self::Dead(_))
     }
 }

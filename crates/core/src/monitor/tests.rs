@@ -251,11 +251,11 @@ fn the_exit_code_after_a_failure_shows_whether_the_command_was_stopped() {
     let mut monitor = monitor();
     let dead = WorkerFailure::Dead(Death::Killed(9));
     let [waiting, running, over] = [Stage::Waiting, Stage::Running, Stage::Over].map(worker);
-    assert_eq!(monitor.exit(dead, waiting), Exit::Code(FAILURE));
-    assert_eq!(monitor.exit(WorkerFailure::Frozen, running), Exit::Code(LOST));
-    assert_eq!(monitor.exit(WorkerFailure::IgnoresSignal(SIGTERM), waiting), Exit::Signal(15));
+    assert_eq!(monitor.exit(&dead, waiting), Exit::Code(FAILURE));
+    assert_eq!(monitor.exit(&WorkerFailure::Frozen, running), Exit::Code(LOST));
+    assert_eq!(monitor.exit(&WorkerFailure::IgnoresSignal(SIGTERM), waiting), Exit::Signal(15));
     monitor.on(at(1), MonitorInput::Reported(Report::Exit(Exit::Code(3))));
-    assert_eq!(monitor.exit(dead, over), Exit::Code(3), "the command had ended, so its exit code is kept");
+    assert_eq!(monitor.exit(&dead, over), Exit::Code(3), "the command had ended, so its exit code is kept");
 }
 
 #[test]
@@ -359,4 +359,31 @@ fn each_end_of_a_worker_has_its_words() {
     ] {
         assert_eq!((message.level(), message.to_string()), (level, words.to_owned()));
     }
+}
+
+/// It looks at the worker's state first: what it can still learn of a worker that has ended counts.
+#[test]
+fn a_monitor_that_can_not_watch_ends_the_worker_and_the_command() {
+    let why = || "can't wait: I/O error".to_owned();
+    for (stage, expected, code) in [
+        (Stage::Waiting, MonitorEffect::EndEverybody, FAILURE),
+        (Stage::Running, MonitorEffect::EndEverybody, LOST),
+        (Stage::Over, MonitorEffect::EndWorker, FAILURE),
+    ] {
+        let (mut monitor, leftover) = with_a_node();
+        assert_eq!(monitor.on(at(1), MonitorInput::CannotWatch(why())), []);
+        assert_eq!(monitor.on(at(1), MonitorInput::Looked(worker(stage))), [expected]);
+        let ended = monitor.on(at(2), MonitorInput::Ended(worker(stage), None));
+        assert!(
+            matches!(&ended[..], [.., MonitorEffect::Clean(cleaned)] if *cleaned == leftover),
+            "{ended:?}"
+        );
+        let done = monitor.on(at(3), MonitorInput::Cleaned(true));
+        let node = MonitorEffect::Say(MonitorMessage::Node { gone: true });
+        assert_eq!(done, [says(WorkerFailure::Unwatched(why()), stage), node, exits(Exit::Code(code))]);
+    }
+    let (mut monitor, _) = with_a_node();
+    monitor.on(at(1), MonitorInput::Reported(Report::Exit(Exit::Code(7))));
+    monitor.on(at(1), MonitorInput::CannotWatch(why()));
+    assert_eq!(worker_ended(&mut monitor, Death::Success, Stage::Over), [exits(Exit::Code(7))]);
 }
