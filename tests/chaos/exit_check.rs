@@ -53,8 +53,10 @@ impl ExitCheck {
             || was(Fault::FailWorker)
             || was(Fault::DeleteNode);
         let was_stopped = was(Fault::StopMonitor) || was(Fault::StopWorker) || was(Fault::Suspend);
+        // The worker leaves the queue, and if it fails meanwhile, the monitor begins again.
+        let leaves = LIMIT_TOLERANCE * if worker_hit { 2 } else { 1 };
         if let (Wait::Some(limit), false, false) = (wait_limit, seen.begun, was_stopped)
-            && took > limit + LIMIT_TOLERANCE
+            && took > limit + leaves
         {
             return Some("gave up long after its limit");
         }
