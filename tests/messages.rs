@@ -120,14 +120,19 @@ fn losses() -> Vec<Loss> {
     ];
     let mut losses: Vec<Loss> = silences
         .into_iter()
-        .map(|silence| Loss::LeaseOver { silent_for: SPAN, silence, late: None })
+        .map(|silence| Loss::LeaseOver { silent_for: SPAN, seldom_for: None, silence, late: None })
         .collect();
     let hung = Some(Late { longest: SPAN, total: SPAN });
     let late = Some(Late { longest: SPAN, total: SPAN * 3 });
     losses.extend([
-        Loss::LeaseOver { silent_for: SPAN, silence: None, late: hung },
-        Loss::LeaseOver { silent_for: SPAN, silence: None, late },
-        Loss::LeaseOver { silent_for: SPAN, silence: Some(Silence::ConnectionWasAway(SPAN)), late },
+        Loss::LeaseOver { silent_for: SPAN, seldom_for: None, silence: None, late: hung },
+        Loss::LeaseOver { silent_for: SPAN, seldom_for: None, silence: None, late },
+        Loss::LeaseOver {
+            silent_for: SPAN,
+            seldom_for: Some(SPAN),
+            silence: Some(Silence::ConnectionWasAway(SPAN)),
+            late,
+        },
         Loss::Session(RequestError::Expired, None),
         Loss::Session(RequestError::Expired, hung),
         Loss::Session(RequestError::GivenUp, None),

@@ -20,7 +20,7 @@ fn run(cut: usize, bytes: usize, options: &[&str]) -> (Output, Cutter) {
     let cutter = Cutter::new(shared(), cut, bytes);
     let case = Case::new("cut").through(cutter.address());
     let output =
-        case.lock(&[&["--session-timeout", "2"], options].concat(), ["echo", "ran"]).spawn().wait(DEADLINE);
+        case.lock(&[&["--session-timeout", "5"], options].concat(), ["echo", "ran"]).spawn().wait(DEADLINE);
     assert!(!output.stderr.contains("panicked"), "after {bytes} bytes: {output}");
     (output, cutter)
 }

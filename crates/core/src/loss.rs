@@ -12,6 +12,9 @@ use crate::queue::contender::ContentionError;
 pub enum Loss {
     LeaseOver {
         silent_for: Duration,
+        /// The lease counts from this long ago, if there was a confirmation shortly before its end: one doesn't make up
+        /// for the silence before it.
+        seldom_for: Option<Duration>,
         silence: Option<Silence>,
         late: Option<Late>,
     },
@@ -58,13 +61,14 @@ impl Loss {
             Self::LeaseOver { silence: None, late: Some(late), .. } => {
                 ("lease", lost(&format!("{late}, and the session may end")))
             }
-            Self::LeaseOver { silent_for, silence, late } => {
+            Self::LeaseOver { silent_for, seldom_for, silence, late } => {
                 let late = late.map(|late| format!("; {}", late.told())).unwrap_or_default();
                 let why = silence.map(|silence| format!(" ({silence}{late})")).unwrap_or_default();
-                let silent_for = text::time(*silent_for);
-                let why =
-                    format!("the ensemble confirmed nothing for {silent_for}{why}, and the session may end");
-                ("lease", lost(&why))
+                let confirmed = match seldom_for {
+                    Some(seldom_for) => format!("too seldom for {}", text::time(*seldom_for)),
+                    None => format!("nothing for {}", text::time(*silent_for)),
+                };
+                ("lease", lost(&format!("the ensemble confirmed {confirmed}{why}, and the session may end")))
             }
             Self::Session(failure, Some(late)) => ("session", lost(&format!("{late}, and {failure}"))),
             Self::Session(failure, None) => ("session", lost(failure)),

@@ -179,10 +179,12 @@ impl Running {
             && lease.stop_at(kill_after) <= now
         {
             let silent_for = now.since(lease.last_confirmed());
+            let is_seldom = silent_for * 3 < lease.timeout();
+            let seldom_for = is_seldom.then(|| now.since(lease.counts_from()));
             let lateness = &ctx.state.lateness;
             let late = late_under(lease, lateness, now);
             let silence = claim.session().and_then(|session| session.silence(lateness, late, now));
-            self.lose(Loss::LeaseOver { silent_for, silence, late }, ctx);
+            self.lose(Loss::LeaseOver { silent_for, seldom_for, silence, late }, ctx);
         }
         self.happened(JobInput::Tick, ctx);
     }

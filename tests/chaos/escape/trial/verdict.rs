@@ -107,6 +107,7 @@ fn is_starved(seen: &Evidence, said: &(String, String)) -> bool {
         !is_meant
             && [
                 "confirmed nothing",
+                "confirmed too seldom",
                 " hung ",
                 "starved of processor time",
                 "its lease ran out",

@@ -22,7 +22,12 @@ pub(crate) fn costs_nothing(report: &Report) {
 /// The holders are stopped, and all waiters run when there are servers again, although in another order.
 pub(crate) fn costs_held_locks(report: &Report) {
     let (_, holder) = &report.holder;
-    holder.assert_code(123).assert_stderr("the lock was lost");
+    // Its command may also end within the lease, before zklock has found a server that serves.
+    if holder.code == Some(0) {
+        holder.assert_stderr("the session has ended, and the node with it");
+    } else {
+        holder.assert_code(123).assert_stderr("the lock was lost");
+    }
     let lost = report.crowd.iter().filter(|code| **code == Some(123)).count();
     let done = report.crowd.iter().filter(|code| **code == Some(0)).count();
     assert!(lost <= 1 && lost + done == report.crowd.len(), "{report}");

@@ -92,6 +92,14 @@ fn a_standstill_is_named_although_an_answer_came_after_it() {
 }
 
 #[test]
+fn a_confirmation_after_a_long_silence_comes_too_late_to_say_that_there_was_none() {
+    let mut script = Script::of(plan());
+    script.running().pass(2.0).session(SessionChange::Disconnected).pass(9.0);
+    script.session(SessionChange::Reconnected).pass(9.2).confirmed(9.1, Ok(()));
+    script.pass(12.0).records_only(&["Warning"]).is(TRANSCRIPTS, "seldom");
+}
+
+#[test]
 fn servers_that_cannot_be_reached_from_a_busy_host_are_named_first() {
     let mut script = Script::of(plan());
     script.running().pass(2.0).session(SessionChange::Disconnected).tick();
