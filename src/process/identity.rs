@@ -46,10 +46,13 @@ pub fn record(pid: Pid, program: &Path, label: Option<String>, mode: Mode) -> Re
 /// The name of the user with this number. `None` if there is none, or no answer in time.
 fn user_name(uid: Uid) -> Option<String> {
     let (sender, receiver) = mpsc::channel();
-    // In a thread that isn't joined, because a name service can hang, and zklock must not.
+    // In a thread that isn't waited for, because a name service can hang, and zklock must not.
     let look_up = move || sender.send(User::from_uid(uid).ok().flatten().map(|user| user.name));
-    thread::builder().name("user name".to_owned()).spawn(look_up).ok()?;
-    receiver.recv_timeout(LONGEST_LOOK_UP).ok()?
+    let looking_up = thread::builder().name("user name".to_owned()).spawn(look_up).ok()?;
+    let name = receiver.recv_timeout(LONGEST_LOOK_UP).ok()?;
+    // It has nothing left to do. Once it has ended, the next thread takes over its stack and its heap.
+    let _ = looking_up.join();
+    name
 }
 
 /// The identity of the process with this pid, different from that of every other process. `None` if `/proc` doesn't

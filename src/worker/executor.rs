@@ -115,8 +115,8 @@ impl<'a> Executor<'a> {
             // The session is connecting meanwhile, and there is no node yet.
             Effect::Introduce => {
                 self.worker.take_its_name();
-                self.watch_over_loop()?;
                 let introduction = self.introduction();
+                self.watch_over_loop()?;
                 self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, self.worker));
                 return Ok(Done::Answer(Input::Introduced(introduction)));
             }
