@@ -73,9 +73,10 @@ impl Security {
             connector = connector.with_tls(TlsOptions::new().with_certs(rotation.certs()));
         }
         let (is_secure, hosts) = (rotation.is_some(), hosts.to_string());
-        let connecting = async move {
+        // On the heap, because it is large, and a copy of it would be in each place where it is awaited.
+        let connecting = Box::pin(async move {
             if is_secure { connector.secure_connect(&hosts).await } else { connector.connect(&hosts).await }
-        };
+        });
         if self.credentials.ask_others() {
             return run_in_background(connecting).await.unwrap_or_else(|_| Err(no_thread()));
         }
