@@ -87,10 +87,9 @@ Example: zklock -n -E 0 /locks/backup -- ./backup.sh --all";
 /// Subcommands that only print text, without a configuration or servers.
 const SUBCOMMANDS_WITHOUT_SERVERS: &[&str] = &["completions", "man"];
 
-/// The definition of the command line. A subcommand gets its shared options when it is used, or by `Command::build`:
-/// they would be most of what is built, and most lines have none.
+/// The definition of the command line. A subcommand gets its options when it is used, or by `Command::build`.
 pub fn definition() -> Command {
-    with_any_values(Options::command()).mut_subcommands(|subcommand| subcommand.defer(with_shared_options))
+    with_any_values(Options::command())
 }
 
 /// Whether this word is a subcommand.
@@ -139,7 +138,7 @@ fn with_any_values(command: Command) -> Command {
 
 /// Gives a subcommand the options for the connection, and its own help. Those without servers accept them, ignore
 /// them and leave them out of their help.
-fn with_shared_options(subcommand: Command) -> Command {
+pub(super) fn with_shared_options(subcommand: Command) -> Command {
     let is_without_servers = SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand.get_name());
     let help = if is_without_servers {
         "Print this help"
@@ -165,8 +164,15 @@ pub(super) fn is_shared(option: &Arg) -> bool {
     shared_options().iter().any(|shared| shared.get_id() == option.get_id())
 }
 
+/// The options that this subcommand has and others haven't.
+pub fn own_options(subcommand: &Command) -> impl Iterator<Item = &Arg> {
+    subcommand.get_arguments().filter(|arg| !is_shared(arg) && arg.get_id() != "help")
+}
+
 /// The remedy for an option of a subcommand that was written before the subcommand.
-pub(super) fn subcommand_with(definition: &Command, option: &str) -> Option<String> {
+pub(super) fn subcommand_with(option: &str) -> Option<String> {
+    let mut definition = definition();
+    definition.build();
     let long = option.strip_prefix("--")?;
     let has = |subcommand: &&Command| {
         subcommand.get_arguments().any(|arg| !arg.is_hide_set() && arg.get_long() == Some(long))

@@ -1,6 +1,7 @@
 //! The command line, parsed and checked before zklock does anything else.
 
 mod completion;
+mod deferred;
 mod definition;
 mod ensemble;
 mod help;
@@ -23,7 +24,8 @@ use clap::{ArgMatches, FromArgMatches};
 use thiserror::Error;
 
 pub use self::completion::{ByShell, Completion, complete, completion_request};
-pub use self::definition::{Options, definition};
+pub use self::deferred::Deferred;
+pub use self::definition::{Options, definition, own_options};
 use self::definition::{is_on, is_without_servers, part_with};
 pub use self::ensemble::{Ensemble, LogFormat};
 pub use self::invocation::InvocationError;
@@ -32,7 +34,8 @@ pub use self::own_script::refuse_own_script;
 pub use self::security::SecurityOptions;
 pub use self::settings::{Setting, SettingValue, Source};
 pub use self::subcommands::{
-    CheckOptions, ForgetOptions, KnownShell, RevokeOptions, StatusOptions, Subcommand, WaitOptions,
+    CheckOptions, CompletionsOptions, ForgetOptions, KnownShell, ManOptions, RevokeOptions, StatusOptions,
+    Subcommand, WaitOptions,
 };
 use crate::config::{self, Config, ConfigError};
 
@@ -75,7 +78,7 @@ pub fn parse(words: &[OsString]) -> Result<Options, StartError> {
     let words = asked.as_deref().unwrap_or(words);
     let mut definition = definition();
     let mistake = |error| mistake::usage(error, words);
-    let line = match definition.try_get_matches_from_mut(words) {
+    let mut line = match definition.try_get_matches_from_mut(words) {
         Err(error) if !help::is_before(&error, words) => return Err(mistake(error)),
         Ok(line) if !help::is_requested(&line) => line,
         _ => return Err(StartError::ShortHelp(help::short(&definition))),
@@ -90,14 +93,17 @@ pub fn parse(words: &[OsString]) -> Result<Options, StartError> {
     };
     definition::check_goes_with_subcommand(&line)?;
     let auth = settings::auth(&line, &config);
-    let mut options = Options::from_arg_matches(&line).map_err(mistake)?;
-    if let Some((_, behind)) = line.subcommand() {
-        let behind = definition::without_defaults(behind.clone());
-        options.ensemble.update_from_arg_matches(&behind).map_err(mistake)?;
+    let from_files = config.values().filter(|value| !is_on(&line, &value.id()));
+    let places = from_files.map(|value| (value.key(), value.place())).collect();
+    let behind = line.subcommand().map(|(_, behind)| definition::without_defaults(behind.clone()));
+    // Moved out of the line, which is as large as the definition, and is gone before the settings are parsed.
+    let mut options = Options::from_arg_matches_mut(&mut line).map_err(mistake)?;
+    drop(line);
+    if let Some(mut behind) = behind {
+        options.ensemble.update_from_arg_matches_mut(&mut behind).map_err(mistake)?;
     }
     settings::put_into(&mut options, &settings, &mut definition).map_err(mistake)?;
-    let from_files = config.values().filter(|value| !is_on(&line, &value.id()));
-    options.ensemble.security.places = from_files.map(|value| (value.key(), value.place())).collect();
+    options.ensemble.security.places = places;
     options.ensemble.unreachable_files = config.unreachable().to_vec();
     options.settings = settings;
     options.settings.push(Setting::auth(auth.as_ref().map(|(source, _)| source)));

@@ -1,6 +1,5 @@
 //! Subcommands and options of other lock programs, such as flock(1), and what to write instead.
 
-use super::definition;
 use super::definition::subcommand_with;
 
 const RELEASE: &str =
@@ -29,7 +28,7 @@ pub(super) fn option(subcommand: Option<&str>, name: &str) -> Option<String> {
         (None, name) => of_flock(name),
         _ => None,
     };
-    let of_a_subcommand = || subcommand_with(&definition(), name).filter(|_| subcommand.is_none());
+    let of_a_subcommand = || subcommand_with(name).filter(|_| subcommand.is_none());
     known.map(str::to_owned).or_else(of_a_subcommand)
 }
 

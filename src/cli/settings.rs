@@ -135,9 +135,9 @@ pub(super) fn put_into(
         return Ok(());
     }
     let rest = definition.try_get_matches_from_mut(["zklock".to_owned()].into_iter().chain(words))?;
-    let rest = without_defaults(rest);
-    options.lock.update_from_arg_matches(&rest)?;
-    options.ensemble.update_from_arg_matches(&rest)
+    let mut rest = without_defaults(rest);
+    options.lock.update_from_arg_matches_mut(&mut rest)?;
+    options.ensemble.update_from_arg_matches_mut(&mut rest)
 }
 
 /// The value of the variable for this option, and its name. An empty one counts as unset.

@@ -9,29 +9,26 @@ use zklock_core::duration;
 use zklock_core::path::{LockPath, NodePath, PathError};
 use zklock_core::text::escaped;
 
+use super::deferred::Deferred;
 use super::values;
 
 // A subcommand with its options. It has no doc comment: clap would make it the first line of zklock's own help.
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum Subcommand {
     /// Show who holds the locks and who waits
-    Status(StatusOptions),
+    Status(Deferred<StatusOptions>),
     /// Ask the holder of a lock to give it up
-    Revoke(RevokeOptions),
+    Revoke(Deferred<RevokeOptions>),
     /// Wait until all that now hold or queue for locks are gone, and take none
-    Wait(WaitOptions),
+    Wait(Deferred<WaitOptions>),
     /// Check whether the servers, timeouts and permissions are ready for locks
-    Check(CheckOptions),
-
+    Check(Deferred<CheckOptions>),
     /// Delete the --once-per record of a lock, so that the next run is due
-    Forget(ForgetOptions),
+    Forget(Deferred<ForgetOptions>),
     /// Print the completions for a shell, on stdout
-    Completions {
-        /// The shell
-        shell: KnownShell,
-    },
+    Completions(Deferred<CompletionsOptions>),
     /// Print the manual page, on stdout
-    Man,
+    Man(Deferred<ManOptions>),
 }
 
 /// The options of `status`.
@@ -160,6 +157,17 @@ pub struct ForgetOptions {
     #[arg(value_name = "PATH", value_parser = values::checked(lock_path))]
     pub path: LockPath,
 }
+
+/// The options of `completions`.
+#[derive(Debug, Clone, Args)]
+pub struct CompletionsOptions {
+    /// The shell
+    pub shell: KnownShell,
+}
+
+/// `man` has no options of its own.
+#[derive(Debug, Clone, Args)]
+pub struct ManOptions {}
 
 /// A shell with completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap_mangen::Man;
 
 use super::manual_text;
-use crate::cli::definition;
+use crate::cli::{definition, own_options};
 
 /// The manual page, in roff.
 pub fn manual() -> io::Result<Vec<u8>> {
@@ -27,10 +27,12 @@ pub fn manual() -> io::Result<Vec<u8>> {
 /// The section about the subcommands, each with its own options.
 fn subcommands(text: &mut Vec<u8>) -> io::Result<()> {
     writeln!(text, ".SH SUBCOMMANDS")?;
-    for subcommand in definition().get_subcommands() {
+    let mut definition = definition();
+    definition.build();
+    for subcommand in definition.get_subcommands() {
         writeln!(text, ".SS zklock {}", subcommand.get_name())?;
         writeln!(text, "{}.", roff(&subcommand.get_about().map(ToString::to_string).unwrap_or_default()))?;
-        for arg in subcommand.get_arguments() {
+        for arg in own_options(subcommand) {
             let value = arg.get_value_names().unwrap_or_default().first().map(ToString::to_string);
             let value = value.filter(|_| arg.get_action().takes_values());
             let short = arg.get_short().map(|short| format!("\\fB\\-{short}\\fR, ")).unwrap_or_default();

@@ -41,8 +41,8 @@ pub fn run(subcommand: &Subcommand, options: &Options) -> Result<Exit> {
         Subcommand::Wait(wait) => wait::run(wait, options),
         Subcommand::Check(check) => check::run(check, options),
         Subcommand::Forget(forget) => forget::run(forget, options),
-        Subcommand::Completions { shell } => print(completions(*shell).as_bytes()),
-        Subcommand::Man => print(&manual()?),
+        Subcommand::Completions(options) => print(completions(options.shell).as_bytes()),
+        Subcommand::Man(_) => print(&manual()?),
     }
 }
 
