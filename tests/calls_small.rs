@@ -15,13 +15,18 @@ fn has_strace() -> bool {
 
 #[track_caller]
 fn assert_all_end_well(failing: &[(&'static str, &'static str, u64)]) {
+    assert_each_ends_well(failing, false);
+}
+
+#[track_caller]
+fn assert_each_ends_well(failing: &[(&'static str, &'static str, u64)], lasts: bool) {
     if !has_strace() {
         return;
     }
     for (turn, &(call, effect, when)) in failing.iter().enumerate() {
         let (waits, is_terminated) = (turn % 2 == 0, turn % 3 == 0);
         let after = Duration::from_millis(300);
-        let call = FailingCall { call, effect, when, lasts: false, waits, is_terminated, after };
+        let call = FailingCall { call, effect, when, lasts, waits, is_terminated, after };
         let ended = call.run(&Case::new("call"));
         ended.unwrap_or_else(|wrong| panic!("{call}: {wrong}"));
     }
@@ -49,6 +54,19 @@ fn when_a_call_fails_in_the_queue_or_later() {
         ("timerfd_settime", "error=ENOMEM", 6),
         ("write", "error=ENOSPC", 4),
     ]);
+}
+
+#[test]
+fn when_all_calls_fail_from_some_time_on() {
+    let failing = [
+        ("read", "error=EIO", 45),
+        ("recvfrom", "error=ENOMEM", 40),
+        ("sendto", "error=EIO", 1),
+        ("waitid", "error=EIO", 3),
+        ("timerfd_settime", "error=ENOMEM", 9),
+        ("all", "delay_enter=1000", 1),
+    ];
+    assert_each_ends_well(&failing, true);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod witness;
 
 use std::collections::HashSet;
 use std::io;
+use std::mem;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -193,11 +194,11 @@ impl Job {
     }
 
     /// Gives the terminal back to the job if zklock has it, and continues the job.
-    fn resume(&mut self) {
+    fn resume(&mut self) -> io::Result<()> {
         if self.in_foreground && self.foreground() == Foreground::Zklock {
             self.terminal.give(self.group);
         }
-        self.signal_group(libc::SIGCONT);
+        self.signal_group(libc::SIGCONT)
     }
 
     /// Takes the terminal back from a stopped job before zklock stops.
@@ -213,27 +214,35 @@ impl Job {
     }
 
     /// Sends this signal to the job's process group, and to the leader if it has joined another one.
-    fn signal_group(&mut self, signal: i32) {
+    ///
+    /// # Errors
+    /// If the command can't be signalled, although it lives and belongs to this user.
+    fn signal_group(&mut self, signal: i32) -> io::Result<()> {
         let mut sent = sys::send_to_group(self.group, signal);
         // Asked afterwards: a leader that leaves meanwhile rather gets the signal twice than never.
         if getpgid(Some(self.group)) != Ok(self.group) {
             sent = sys::send(self.group, signal);
         }
-        self.note_refusal(signal, sent);
+        self.note_refusal(signal, sent)
     }
 
     /// Sends this signal to the leader alone, whatever group it has joined.
-    fn signal_leader(&mut self, signal: i32) {
+    fn signal_leader(&mut self, signal: i32) -> io::Result<()> {
         let sent = sys::send(self.group, signal);
-        self.note_refusal(signal, sent);
+        self.note_refusal(signal, sent)
     }
 
-    fn note_refusal(&mut self, signal: i32, sent: nix::Result<()>) {
-        if sent == Err(Errno::EPERM) && !self.refused {
-            self.refused = true;
-            log::warn!("the command has become another user, and zklock may not send it signals");
-        } else {
-            log::trace!("signal {signal} to the command: {sent:?}");
+    fn note_refusal(&mut self, signal: i32, sent: nix::Result<()>) -> io::Result<()> {
+        log::trace!("signal {signal} to the command: {sent:?}");
+        match sent {
+            Ok(()) | Err(Errno::ESRCH) => Ok(()),
+            Err(Errno::EPERM) => {
+                if !mem::replace(&mut self.refused, true) {
+                    log::warn!("the command has become another user, and zklock may not send it signals");
+                }
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -264,10 +273,10 @@ impl Job {
     }
 
     /// Sends this signal to every process of the job, including those that left its group.
-    fn signal_all(&mut self, signal: i32) {
-        self.signal_group(signal);
+    fn signal_all(&mut self, signal: i32) -> io::Result<()> {
+        self.signal_group(signal)?;
         if planted(Mistake::GroupOnly) {
-            return;
+            return Ok(());
         }
         // The leader has it. A process that loses its parent during a scan is in neither list; the next scan finds it.
         let mut seen = HashSet::from([self.group]);
@@ -281,6 +290,7 @@ impl Job {
                 let _ = sys::send(pid, signal);
             }
         }
+        Ok(())
     }
 
     /// Reaps the leader, and takes the terminal back. Nothing is signalled after this.

@@ -9,10 +9,19 @@ use nix::errno::Errno;
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What is an answer and no failure: there is nothing to read, or no room; the other process is gone, or isn't a child.
-const ANSWERS: [Errno; 5] = [Errno::EAGAIN, Errno::EPIPE, Errno::ECONNRESET, Errno::ENOTCONN, Errno::ECHILD];
+/// What is an answer and no failure: there is nothing to read, or no room; the other process is gone, isn't a child, or
+/// may not be signalled.
+const ANSWERS: [Errno; 7] = [
+    Errno::EAGAIN,
+    Errno::EPIPE,
+    Errno::ECONNRESET,
+    Errno::ENOTCONN,
+    Errno::ECHILD,
+    Errno::ESRCH,
+    Errno::EPERM,
+];
 
-/// Makes a system call on something of zklock's own, and repeats it if it fails: the kernel may have no memory for a
+/// Makes a system call on one of zklock's own files or processes, and repeats it if it fails: the kernel may have no memory for a
 /// moment. A loop that needs the call can't go on after an error, unless the error is an answer, such as
 /// [`Errno::EAGAIN`], which is returned at once.
 pub fn persist<T>(mut call: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {

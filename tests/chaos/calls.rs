@@ -6,13 +6,15 @@
 use crate::support::{Case, DEADLINE, Output, Rng, Server, end, first_child, processes_of, try_for};
 use nix::sys::signal::{Signal, kill};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::thread;
 use std::time::Duration;
 use zklock_core::signal::SIGTERM;
 
 const SIGABRT: i32 = Signal::SIGABRT as i32;
 
 /// The calls that a run makes and that can fail, and about how often its busiest process makes them.
-const CALLS: [(&str, u64); 31] = [
+const CALLS: [(&str, u64); 37] = [
     ("clone", 1),
     ("clone3", 3),
     ("close", 28),
@@ -26,12 +28,15 @@ const CALLS: [(&str, u64); 31] = [
     ("getrandom", 5),
     ("getsockopt", 1),
     ("ioctl", 7),
+    ("kill", 3),
     ("madvise", 1),
     ("mlockall", 1),
     ("newfstatat", 11),
     ("openat", 21),
     ("pipe2", 1),
     ("poll", 13),
+    ("ppoll", 2),
+    ("pread64", 12),
     ("prctl", 11),
     ("prlimit64", 7),
     ("read", 89),
@@ -41,7 +46,10 @@ const CALLS: [(&str, u64); 31] = [
     ("signalfd4", 1),
     ("socket", 3),
     ("socketpair", 1),
+    ("timerfd_create", 2),
     ("timerfd_settime", 22),
+    ("wait4", 2),
+    ("waitid", 12),
     ("write", 10),
     ("writev", 10),
 ];
@@ -75,6 +83,9 @@ const RUNS_FOR: u64 = 1500;
 
 /// How long processes may take to disappear at the end, on a busy machine.
 const AFTERWARDS: Duration = Duration::from_secs(15);
+
+/// After how many runs the check says how far it is.
+const TOLD_EVERY: u64 = 50;
 
 /// One run, and what happens in it.
 #[derive(Debug, Clone, Copy)]
@@ -189,16 +200,27 @@ impl fmt::Display for FailingCall {
     }
 }
 
-/// Makes so many runs, and prints those with a violation. Returns how many there were.
-pub(crate) fn check(server: &Server, seed: u64, runs: u64) -> u64 {
-    let wrong: u64 = (0..runs)
-        .map(|run| {
+/// Makes so many runs, in parallel `lanes`, and prints those with a violation. Returns how many there were.
+pub(crate) fn check(server: &Server, seed: u64, runs: u64, lanes: usize) -> u64 {
+    let (next, wrong) = (AtomicU64::new(0), AtomicU64::new(0));
+    let lane = || {
+        loop {
+            let run = next.fetch_add(1, SeqCst);
+            if run >= runs {
+                break;
+            }
             let call = FailingCall::draw(&mut Rng::new(seed ^ (run << 20)));
-            let found = call.run(&Case::on(server, "call"));
-            let _ = found.as_ref().inspect_err(|wrong| println!("run {run}: {call}: {wrong}"));
-            u64::from(found.is_err())
-        })
-        .sum();
+            if let Err(why) = call.run(&Case::on(server, "call")) {
+                println!("run {run}: {call}: {why}");
+                wrong.fetch_add(1, SeqCst);
+            }
+            if (run + 1).is_multiple_of(TOLD_EVERY) {
+                println!("{} runs have begun", run + 1);
+            }
+        }
+    };
+    thread::scope(|scope| (0..lanes).for_each(|_| drop(scope.spawn(lane))));
+    let wrong = wrong.into_inner();
     println!("{runs} runs, {wrong} with a violation");
     wrong
 }

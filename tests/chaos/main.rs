@@ -91,7 +91,8 @@ fn main() -> ExitCode {
 /// `--calls`: runs in which a system call fails.
 fn calls(options: &Options) -> ExitCode {
     println!("seed {}", options.seed);
-    let wrong = calls::check(&support::Server::start(), options.seed, options.calls.unwrap_or_default());
+    let runs = options.calls.unwrap_or_default();
+    let wrong = calls::check(&support::Server::start(), options.seed, runs, options.trials.lanes);
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -131,6 +131,22 @@ fn a_monitor_whose_loop_fails_ends_the_command_before_the_lock_is_free() {
     }
 }
 
+/// KILL fails, too, but the kernel sends it to the command when the worker ends.
+#[test]
+fn a_worker_that_can_not_forward_a_signal_says_so_and_ends_its_command() {
+    if !has_strace() {
+        return;
+    }
+    let case = Case::new("failing-forward");
+    let running = start(&case, &["--session-timeout", "6"], "echo ready; exec sleep 61");
+    let strace = fail(worker_of(running.pid()), "kill:error=ENOMEM");
+    running.signal(Signal::SIGUSR1);
+    let output = running.wait(DEADLINE);
+    output.assert_code(123).assert_stderr("can't send the command a signal");
+    wait_until("the end of the command", DEADLINE, || processes_of(case.marker()).is_empty());
+    drop(strace);
+}
+
 /// Neither calls that tell the other process, nor one of the two calls that tell of its death.
 #[test]
 fn an_exit_code_is_kept_although_calls_fail() {

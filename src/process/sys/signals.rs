@@ -9,6 +9,7 @@ use nix::sys::signal::SigSet;
 use nix::unistd::Pid;
 
 use super::start::ignored_since_start;
+use crate::process::persist::persist;
 
 /// The current disposition of `signal`: default, ignored, or a handler. `None`: there is no such signal.
 pub(super) fn disposition(signal: i32) -> Option<libc::sighandler_t> {
@@ -36,13 +37,13 @@ pub fn contains(mask: &SigSet, signal: i32) -> bool {
 /// Sends `signal`, which may be a real-time one, to a process.
 pub fn send(process: Pid, signal: i32) -> nix::Result<()> {
     // SAFETY: a system call on numbers.
-    Errno::result(unsafe { libc::kill(process.as_raw(), signal) }).map(drop)
+    persist(|| Errno::result(unsafe { libc::kill(process.as_raw(), signal) })).map(drop)
 }
 
 /// Sends `signal`, which may be a real-time one, to a process group.
 pub fn send_to_group(group: Pid, signal: i32) -> nix::Result<()> {
     // SAFETY: a system call on numbers.
-    Errno::result(unsafe { libc::killpg(group.as_raw(), signal) }).map(drop)
+    persist(|| Errno::result(unsafe { libc::killpg(group.as_raw(), signal) })).map(drop)
 }
 
 /// Resets every signal that has a handler to its default. For a process that is about to exec: a handler would still
