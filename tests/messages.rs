@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use zklock_core::loss::{Late, Loss, Silence};
+use zklock_core::loss::{Confirmed, Late, Loss, Silence};
 use zklock_core::message::{Fate, LeftStopped, Level, Message};
 use zklock_core::monitor::{MonitorMessage, WorkerFailure};
 use zklock_core::pair::Stage;
@@ -120,16 +120,15 @@ fn losses() -> Vec<Loss> {
     ];
     let mut losses: Vec<Loss> = silences
         .into_iter()
-        .map(|silence| Loss::LeaseOver { silent_for: SPAN, seldom_for: None, silence, late: None })
+        .map(|silence| Loss::LeaseOver { confirmed: Confirmed::NothingFor(SPAN), silence, late: None })
         .collect();
     let hung = Some(Late { longest: SPAN, total: SPAN });
     let late = Some(Late { longest: SPAN, total: SPAN * 3 });
     losses.extend([
-        Loss::LeaseOver { silent_for: SPAN, seldom_for: None, silence: None, late: hung },
-        Loss::LeaseOver { silent_for: SPAN, seldom_for: None, silence: None, late },
+        Loss::LeaseOver { confirmed: Confirmed::NothingFor(SPAN), silence: None, late: hung },
+        Loss::LeaseOver { confirmed: Confirmed::NothingFor(SPAN), silence: None, late },
         Loss::LeaseOver {
-            silent_for: SPAN,
-            seldom_for: Some(SPAN),
+            confirmed: Confirmed::TooSeldomFor(SPAN),
             silence: Some(Silence::ConnectionWasAway(SPAN)),
             late,
         },

@@ -11,10 +11,7 @@ use crate::queue::contender::ContentionError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
     LeaseOver {
-        silent_for: Duration,
-        /// The lease counts from this long ago, if there was a confirmation shortly before its end: one doesn't make up
-        /// for the silence before it.
-        seldom_for: Option<Duration>,
+        confirmed: Confirmed,
         silence: Option<Silence>,
         late: Option<Late>,
     },
@@ -27,6 +24,15 @@ pub enum Loss {
     /// The queue can't be trusted any more.
     Queue(ContentionError),
     MonitorDied,
+}
+
+/// What the ensemble confirmed before the end of a lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confirmed {
+    NothingFor(Duration),
+    /// Something, shortly before the end. It didn't make up for the silence before it. The time is that since which the
+    /// lease counts.
+    TooSeldomFor(Duration),
 }
 
 /// How late zklock was with what it had to do: a host that stops it or starves it of processor time.
@@ -61,12 +67,12 @@ impl Loss {
             Self::LeaseOver { silence: None, late: Some(late), .. } => {
                 ("lease", lost(&format!("{late}, and the session may end")))
             }
-            Self::LeaseOver { silent_for, seldom_for, silence, late } => {
+            Self::LeaseOver { confirmed, silence, late } => {
                 let late = late.map(|late| format!("; {}", late.told())).unwrap_or_default();
                 let why = silence.map(|silence| format!(" ({silence}{late})")).unwrap_or_default();
-                let confirmed = match seldom_for {
-                    Some(seldom_for) => format!("too seldom for {}", text::time(*seldom_for)),
-                    None => format!("nothing for {}", text::time(*silent_for)),
+                let confirmed = match confirmed {
+                    Confirmed::NothingFor(time) => format!("nothing for {}", text::time(*time)),
+                    Confirmed::TooSeldomFor(time) => format!("too seldom for {}", text::time(*time)),
                 };
                 ("lease", lost(&format!("the ensemble confirmed {confirmed}{why}, and the session may end")))
             }

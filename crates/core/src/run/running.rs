@@ -10,7 +10,7 @@ use super::supervisor::{JobEnd, JobInput, Supervisor};
 use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
 use crate::exit::{self, Exit};
 use crate::lease::Lease;
-use crate::loss::{Late, Loss};
+use crate::loss::{Confirmed, Late, Loss};
 use crate::message::{Fate, Message};
 use crate::pair::Deadline;
 use crate::path::LockPath;
@@ -179,12 +179,15 @@ impl Running {
             && lease.stop_at(kill_after) <= now
         {
             let silent_for = now.since(lease.last_confirmed());
-            let is_seldom = silent_for * 3 < lease.timeout();
-            let seldom_for = is_seldom.then(|| now.since(lease.counts_from()));
+            let confirmed = if silent_for * 3 < lease.timeout() {
+                Confirmed::TooSeldomFor(now.since(lease.counts_from()))
+            } else {
+                Confirmed::NothingFor(silent_for)
+            };
             let lateness = &ctx.state.lateness;
             let late = late_under(lease, lateness, now);
             let silence = claim.session().and_then(|session| session.silence(lateness, late, now));
-            self.lose(Loss::LeaseOver { silent_for, seldom_for, silence, late }, ctx);
+            self.lose(Loss::LeaseOver { confirmed, silence, late }, ctx);
         }
         self.happened(JobInput::Tick, ctx);
     }
