@@ -15,6 +15,7 @@
 //! | [`escape`] | another course: one fault hits a zklock whose command is a family of processes that leave it |
 //! | [`calls`] | another course: a system call of a zklock fails or takes long |
 //! | [`operations`] | a third: servers are restarted, replaced, paused, emptied under a queue that moves |
+//! | [`starved`] | a fourth: zklock gets little processor time |
 //! | [`slack`], [`transaction_log`] | the time to spare of lost locks, by the servers' own logs |
 //! | [`support::network`] | the servers, and the links between them and their clients |
 //! | [`support::lan`], [`support::machine`] | the same on machines of their own |
@@ -53,6 +54,7 @@ mod rng;
 mod run;
 mod section;
 mod slack;
+mod starved;
 #[path = "../support/mod.rs"]
 mod support;
 mod target;
@@ -84,6 +86,7 @@ fn main() -> ExitCode {
         _ if options.calls.is_some() => calls(&options),
         _ if options.escape => escape::check(&options),
         _ if options.operations => operations::check(),
+        _ if options.starved => starved::check(&options),
         _ => check(&options),
     }
 }

@@ -43,6 +43,9 @@ pub(crate) struct Options {
     /// Do what operators do to servers instead of a run.
     #[arg(long, conflicts_with_all = ["hosts", "escape", "broken"])]
     pub(crate) operations: bool,
+    /// Starve zklock of processor time instead of a run.
+    #[arg(long, conflicts_with_all = ["hosts", "escape", "calls", "operations", "faults"])]
+    pub(crate) starved: bool,
     #[command(flatten)]
     pub(crate) trials: Trials,
 }
@@ -99,8 +102,12 @@ impl Options {
         }
         let minutes = self.duration.as_secs_f64() / 60.0;
         let aim = self.aim.map(|aim| format!(" --aim {aim:?}").to_lowercase()).unwrap_or_default();
-        let hosts = if self.hosts { " --hosts" } else { "" };
-        format!("{hosts} --minutes {minutes} --seed {seed}{aim}{faults}")
+        let course = match (self.hosts, self.starved) {
+            (true, _) => " --hosts",
+            (_, true) => " --starved",
+            _ => "",
+        };
+        format!("{course} --minutes {minutes} --seed {seed}{aim}{faults}")
     }
 }
 

@@ -6,6 +6,7 @@
 #![allow(dead_code, reason = "a helper may be there before the first test that uses it")]
 
 mod case;
+mod cgroup;
 pub(crate) mod clock;
 mod contenders;
 mod counter;
@@ -15,6 +16,7 @@ pub(crate) mod fault;
 pub(crate) mod four_letter;
 mod helper;
 mod history;
+mod hogs;
 mod inspect;
 mod jvm;
 mod keys;
@@ -53,10 +55,12 @@ mod zklock;
 #[allow(unused_imports, reason = "the harness in one list, also what no test uses yet")]
 pub(crate) use {
     case::Case,
+    cgroup::Cgroup,
     ensemble::{Ensemble, EnsembleBuilder},
     fault::{Fault, Target},
     helper::{name_service, signal_counter, signal_counters, signal_printer, skewed_clock, without_lists},
     history::{History, Section},
+    hogs::hogs,
     inspect::{
         Held, Hung, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped,
         limit_open_files, status_of, thaw, worker_of,

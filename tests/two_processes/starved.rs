@@ -1,19 +1,19 @@
 //! zklock gets little processor time: whatever it has to do, it does late.
 
 use crate::support::{
-    Case, DEADLINE, History, Output, Running, pass_time, skip, try_for, wait_until, worker_of,
+    Case, Cgroup, DEADLINE, History, Output, Proxy, Running, Zklock, command_of, hogs, pass_time, shared,
+    skip, try_for, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 use std::time::Duration;
+
+const OPTIONS: [&str; 4] = ["--session-timeout", "6", "--kill-after", "1"];
 
 /// A holder whose lease is short, and a waiter behind it.
 fn queue(case: &Case, history: &History) -> (Running, Running) {
-    let options = ["--session-timeout", "6", "--kill-after", "1"];
-    let first = case.lock(&options, ["bash", "-c", &history.steady_job("first")]).spawn();
+    let first = case.lock(&OPTIONS, ["bash", "-c", &history.steady_job("first")]).spawn();
     wait_until("the first command to run", DEADLINE, || history.sections().unwrap().len() == 1);
     let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
     case.wait_for_contenders(2);
@@ -52,68 +52,12 @@ fn a_worker_that_is_late_again_and_again_loses_the_lock_and_says_so() {
     assert_eq!(history.exclusive_order(), ["first", "next"]);
 }
 
-/// A cgroup whose processes together get three hundredths of a processor, and a process that uses them up.
-struct Quota {
-    directory: PathBuf,
-    came_from: PathBuf,
-    hog: Child,
-}
-
-impl Quota {
-    /// `None` if no cgroup can be made here.
-    fn new() -> Option<Self> {
-        let name = format!("zklock-test-{}", std::process::id());
-        let (v1, v2) = (Path::new("/sys/fs/cgroup/cpu").join(&name), Path::new("/sys/fs/cgroup").join(&name));
-        let kinds: [(&Path, &[(&str, &str)]); 2] = [
-            (&v1, &[("cpu.cfs_period_us", "100000"), ("cpu.cfs_quota_us", "3000")]),
-            (&v2, &[("cpu.max", "3000 100000")]),
-        ];
-        let directory = kinds.into_iter().find_map(|(directory, limits)| {
-            fs::create_dir(directory).ok()?;
-            let is_limited =
-                limits.iter().all(|(file, limit)| fs::write(directory.join(file), limit).is_ok());
-            if !is_limited {
-                fs::remove_dir(directory).ok();
-            }
-            is_limited.then(|| directory.to_owned())
-        })?;
-        let hog =
-            Command::new("timeout").args(["60", "sh", "-c", "while :; do :; done"]).spawn().expect("a hog");
-        let came_from = directory.parent().expect("a hierarchy").join("cgroup.procs");
-        let quota = Self { directory, came_from, hog };
-        quota.limit(Pid::from_raw(quota.hog.id().try_into().expect("a pid")));
-        Some(quota)
-    }
-
-    /// Puts a process into the cgroup, with all its threads and the children that it will have.
-    fn limit(&self, pid: Pid) {
-        fs::write(self.directory.join("cgroup.procs"), pid.to_string()).expect("a process to limit");
-    }
-}
-
-impl Drop for Quota {
-    fn drop(&mut self) {
-        // `timeout` forwards it.
-        let hog = Pid::from_raw(self.hog.id().try_into().expect("a pid"));
-        kill(hog, Signal::SIGTERM).ok();
-        self.hog.wait().ok();
-        // The others go back to where they came from.
-        try_for(DEADLINE, || {
-            let left = fs::read_to_string(self.directory.join("cgroup.procs")).unwrap_or_default();
-            for process in left.lines() {
-                fs::write(&self.came_from, process).ok();
-            }
-            fs::remove_dir(&self.directory).ok()
-        });
-    }
-}
-
 #[test]
 fn a_zklock_with_a_small_quota_keeps_the_lock_or_blames_the_host() {
     let case = Case::new("small-quota");
     let history = case.history();
     let (first, next) = queue(&case, &history);
-    let Some(quota) = Quota::new() else { return skip("no cgroup with a quota can be made") };
+    let Some(quota) = Cgroup::with_quota(DEADLINE) else { return skip("no cgroup with a quota can be made") };
     for process in [first.pid(), worker_of(first.pid())] {
         quota.limit(process);
     }
@@ -125,5 +69,39 @@ fn a_zklock_with_a_small_quota_keeps_the_lock_or_blames_the_host() {
         assert_blames_the_host(&output);
     }
     next.wait(DEADLINE).assert_code(0);
+    assert_eq!(history.exclusive_order(), ["first", "next"]);
+}
+
+/// The kernel runs zklock and its command only when nothing else wants to run, and something always does. Meanwhile the
+/// connection is cut.
+#[test]
+fn a_zklock_that_may_only_use_idle_time_stops_its_command_before_the_next_begins() {
+    let link = Proxy::to(shared());
+    let case = Case::new("idle-time").through(&link.connect_string());
+    let history = case.history();
+    let busy = case.dir().join("busy");
+    fs::write(&busy, "").expect("a file");
+    // In the same session: the kernel may divide the time between sessions first.
+    let first = case.lock(&OPTIONS, ["bash", "-c", &history.steady_job("first")]);
+    let first = first.prelude(&hogs(4, &busy, DEADLINE)).spawn();
+    wait_until("the first command to run", DEADLINE, || history.sections().unwrap().len() == 1);
+    let next = Zklock::at(&shared().connect_string(), case.marker());
+    let next = next.args([case.path(), "--", "bash", "-c", &history.job("next", 0.2)]).spawn();
+    case.wait_for_contenders(2);
+
+    let is_possible = [first.pid(), worker_of(first.pid()), command_of(first.pid())].into_iter().all(|pid| {
+        let words = ["--all-tasks", "--idle", "--pid", "0", &pid.to_string()];
+        Command::new("chrt").args(words).status().is_ok_and(|status| status.success())
+    });
+    link.blackhole();
+    let next = next.wait(DEADLINE);
+    link.pass();
+    fs::remove_file(busy).expect("our file");
+    let first = first.wait(DEADLINE);
+    if !is_possible {
+        skip("SCHED_IDLE isn't possible here");
+    }
+    first.assert_code(123);
+    next.assert_code(0);
     assert_eq!(history.exclusive_order(), ["first", "next"]);
 }
