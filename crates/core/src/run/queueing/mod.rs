@@ -149,7 +149,7 @@ impl Queueing {
         ctx.state.claim.confirm_if_due(now, ctx.out);
         let may_start = match self.may_start(ctx) {
             Ok(may_start) => may_start,
-            Err(why) => return Some(Next::fail(why)),
+            Err(why) => return Some(Next::fail(*why)),
         };
         let shown = if self.stop == Stop::Not { Shown::Everywhere } else { Shown::Nowhere };
         ctx.show(self.wait(ctx), shown);

@@ -17,7 +17,7 @@ impl Queueing {
     /// Whether all locks are held, over a connection that is fast enough, and under a lease that lasts until the next
     /// answer. A waiter confirms while it waits, so its lease is normally fresh; otherwise the confirmations in flight
     /// renew it.
-    pub(super) fn may_start(&mut self, ctx: &mut Context<'_>) -> Result<bool, Message> {
+    pub(super) fn may_start(&mut self, ctx: &mut Context<'_>) -> Result<bool, Box<Message>> {
         let Some(session) = ctx.state.claim.session() else { return Ok(false) };
         if self.node_gone.is_some()
             || self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock)
@@ -41,7 +41,7 @@ impl Queueing {
                 let late = ctx.state.lateness.between(ctx.now.before(timeout), ctx.now);
                 // A connection that is too slow is so by itself.
                 let late = Some(late).filter(|late| late.longest * 2 >= trip);
-                return Err(Message::ConnectionTooSlow { hosts, trip, timeout, kill_after, late });
+                return Err(Box::new(Message::ConnectionTooSlow { hosts, trip, timeout, kill_after, late }));
             }
         }
         self.awaits_lease_since.get_or_insert(ctx.now);
