@@ -168,6 +168,7 @@ impl Harness {
             disturbed: is_storm(&met),
             recently_disturbed: is_storm(&lately),
             delayed: met.iter().any(is_slow),
+            starved: contender.stderr().contains("starved of processor time"),
             revoked_for: contender.revoked().and_then(|(since, node)| {
                 let last = self.history.last_seen().remove(contender.name())?;
                 // Otherwise the node belonged to an earlier session, and the contender has queued again.
