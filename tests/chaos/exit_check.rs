@@ -34,8 +34,6 @@ pub(crate) struct ExitCheck {
     pub(crate) recently_disturbed: bool,
     /// Its line or the machine was slow for a while.
     pub(crate) delayed: bool,
-    /// By its own account it got no processor time, as on a machine busy with other things.
-    pub(crate) starved: bool,
     /// How long its command ran on after its node was revoked.
     pub(crate) revoked_for: Option<Duration>,
     pub(crate) status: ExitStatus,
@@ -70,13 +68,7 @@ impl ExitCheck {
             (Some(0), _) if !(seen.begun && seen.ended) => return Some("exit 0 without a whole section"),
             (Some(BUSY), _) if seen.begun => return Some("reports busy, but its job ran"),
             (Some(FAILURE), _) if seen.begun => return Some("reports a failure of zklock, but its job ran"),
-            (Some(LOST), _)
-                if !(self.recently_disturbed
-                    || self.starved
-                    || worker_hit
-                    || short
-                    || was(Fault::Revoke)) =>
-            {
+            (Some(LOST), _) if !(self.recently_disturbed || worker_hit || short || was(Fault::Revoke)) => {
                 return Some("lost the lock without a fault that explains it");
             }
             (Some(0 | LOST), _) => true,
