@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+/// How long the last output of a session may take to be read on a busy machine.
+const LAST_OUTPUT: Duration = Duration::from_secs(2);
+
 /// A pseudo terminal, and the session leader that has it as its controlling terminal.
 pub(crate) struct Terminal {
     child: Child,
@@ -82,12 +85,14 @@ impl Terminal {
         before
     }
 
-    /// Waits until the session leader ends.
+    /// Waits until the session leader ends, and until its output is read, unless other processes keep the terminal.
     #[track_caller]
     pub(crate) fn wait(&mut self, within: Duration) -> ExitStatus {
         let child = &mut self.child;
         let ended = try_for(within, || child.try_wait().expect("our child"));
-        ended.unwrap_or_else(|| panic!("still runs after {within:?}:\n{}", self.text()))
+        let ended = ended.unwrap_or_else(|| panic!("still runs after {within:?}:\n{}", self.text()));
+        try_for(LAST_OUTPUT, || self.is_left().then_some(()));
+        ended
     }
 
     /// Whether no process has the terminal open, so that a program at its other end, such as `script`, reads its end.
