@@ -35,7 +35,7 @@ pub struct Launch {
     is_separated: bool,
     /// The program with its arguments and environment, if they can be passed on.
     image: Result<Image, NulError>,
-    /// The state that zklock was started with, restored for the command.
+    /// The signal state that zklock was started with, restored for the command.
     pub inherited: InheritedState,
 }
 
@@ -141,7 +141,7 @@ pub fn spawn(
     page: Page,
     switch: Option<&DeadMansSwitch>,
 ) -> Result<(Pid, Option<Witness>), SpawnError> {
-    let InheritedState { mask, ignores_children, slices, .. } = launch.inherited;
+    let InheritedState { mask, ignores_children, .. } = launch.inherited;
     let worker = getpid();
     let before_exec = mask | Signal::SIGTSTP;
     let latest = latest.map(clock::on_clocks);
@@ -164,7 +164,6 @@ pub fn spawn(
             let _ = tcsetpgrp(tty, getpid());
         }
         sys::restore_ignored(ignores_children);
-        slices.restore();
         // A child that Ctrl-Z stopped before its exec would never be continued, because zklock waits for that exec.
         sys::ignore_until_exec(nix::libc::SIGTSTP);
         before_exec.thread_set_mask()?;

@@ -27,9 +27,9 @@ pub use self::page::Page;
 pub use self::socket::{PairSocket, Received};
 pub use self::title::is_worker;
 use crate::process::clock;
-use crate::process::sys::{self, ForkSide, OwnSlices};
+use crate::process::sys::{self, ForkSide};
 
-/// The state that zklock was started with, to be restored for the command.
+/// The signal state that zklock was started with, to be restored for the command.
 #[derive(Debug, Clone, Copy)]
 pub struct InheritedState {
     /// The signal mask.
@@ -38,8 +38,6 @@ pub struct InheritedState {
     pub ignores_children: bool,
     /// Whether this process was a child subreaper.
     pub was_subreaper: bool,
-    /// How long its slices of processor time were.
-    pub slices: OwnSlices,
 }
 
 /// One of the two processes, after the fork. Every signal is blocked in both.
@@ -60,7 +58,7 @@ pub struct MonitorSide {
     pub page: Page,
     /// The worker's process.
     pub worker: Pid,
-    /// The state that zklock was started with.
+    /// The signal state that zklock was started with.
     pub inherited: InheritedState,
 }
 
@@ -76,7 +74,7 @@ pub struct WorkerSide {
     pub monitor: Pid,
     /// The monitor's process group.
     pub group: Pid,
-    /// The state that zklock was started with.
+    /// The signal state that zklock was started with.
     pub inherited: InheritedState,
 }
 
@@ -104,8 +102,7 @@ pub fn split() -> io::Result<Side> {
     let ignores_children = sys::stop_ignoring_children();
     // Signals that arrive meanwhile stay pending until one of the processes can take them.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
-    let slices = sys::ask_for_short_slices();
-    let inherited = InheritedState { mask, ignores_children, was_subreaper, slices };
+    let inherited = InheritedState { mask, ignores_children, was_subreaper };
     match sys::split() {
         Ok(ForkSide::Parent(worker)) => {
             drop(workers);
@@ -127,7 +124,6 @@ pub fn split() -> io::Result<Side> {
             }))
         }
         Err(error) => {
-            slices.restore();
             let _ = mask.thread_set_mask();
             Err(error)
         }

@@ -1,6 +1,6 @@
 //! Umask, priority, resource limits, processors, and the working directory.
 
-use crate::support::{Case, Zklock, command_of, end, skip, worker_of};
+use crate::support::{Case, Zklock, skip};
 use std::fs;
 use std::process::Command;
 
@@ -75,39 +75,4 @@ fn what_zklock_does_to_itself_is_not_passed_on() {
          open my $out, \">\", $ENV{OUT}; print $out @l, \"stack $ENV{RUST_MIN_STACK}\\n\"'";
     let shown = assert_same_under_zklock(&case, "export RUST_MIN_STACK=99999", &[], show);
     assert!(shown.contains("stack 99999") && shown.contains("dumpable"), "{shown}");
-}
-
-/// zklock asks for short slices of processor time, so that a busy host runs it sooner; the command doesn't.
-#[test]
-fn slices_of_processor_time_are_those_that_zklock_was_started_with() {
-    let case = Case::new("slices");
-    let show = "grep -s '^se.slice' /proc/self/sched >>$OUT; exit 3";
-    let usual = assert_same_under_zklock(&case, "true", &[], show);
-    if usual.is_empty() {
-        return skip("the kernel doesn't show the slices of a process");
-    }
-    // The inner one has no process beside its command.
-    let inner = format!(
-        "exec {} -z {} {} -- sh -c \"$SCRIPT\"",
-        env!("CARGO_BIN_EXE_zklock"),
-        case.hosts(),
-        case.path()
-    );
-    let out = case.dir().join("nested");
-    let nested = case.lock(&[], ["sh", "-c", &inner]).env("OUT", &out).env("SCRIPT", show);
-    nested.run().assert_code(3);
-    assert_eq!(fs::read_to_string(out).unwrap(), usual);
-
-    let holder = case.holder();
-    let length = |pid| {
-        let shown = fs::read_to_string(format!("/proc/{pid}/sched")).unwrap_or_default();
-        shown.lines().find(|line| line.starts_with("se.slice")).map(str::to_owned)
-    };
-    assert_eq!(length(command_of(holder.pid())), usual.lines().next().map(str::to_owned));
-    let is_filtered = fs::read_to_string("/proc/self/status").unwrap().contains("Seccomp:\t2");
-    for process in [holder.pid(), worker_of(holder.pid())] {
-        let is_shorter = length(process) != length(command_of(holder.pid()));
-        assert_eq!(is_shorter, !is_filtered, "{process}: {:?}", length(process));
-    }
-    end(holder);
 }

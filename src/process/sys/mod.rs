@@ -10,7 +10,6 @@ mod image;
 mod page;
 mod process;
 mod signals;
-mod slices;
 mod spawn;
 mod start;
 mod unwinder;
@@ -28,7 +27,6 @@ pub use self::signals::{
     contains, die_of, drop_handlers, end_process_1_by, ignore_until_exec, is_ignored, restore_ignored, send,
     send_to_group, stop_by, stop_ignoring_children,
 };
-pub use self::slices::{OwnSlices, ask_for_short_slices};
 pub use self::spawn::{Spawned, spawn};
 pub use self::start::{ignore_signals_of_writes, was_closed};
 pub use self::witness::start_witness;
