@@ -139,6 +139,8 @@ fn a_command_whose_second_process_needs_the_terminal_is_shown_as_stopped_until_f
     wait_until("the stop", DEADLINE, || shell.run("jobs", DEADLINE).contains("Stopped"));
     wait_for_status(&case, case.path(), 0, "held", true);
     shell.fg();
+    // What is typed before the command has the terminal may be for the shell.
+    wait_for_status(&case, case.path(), 0, "held", false);
     shell.terminal().send(b"late\n");
     shell.terminal().expect("<late>\r\n", DEADLINE);
     shell.prompt(DEADLINE);
