@@ -1,17 +1,8 @@
 //! A system call of zklock fails or takes long: a few runs. `scripts/chaos --calls` makes hundreds, drawn from a seed.
 
 use crate::failing_call::FailingCall;
-use crate::support::{Case, skip};
-use std::process::{Command, Stdio};
+use crate::support::{Case, has_strace};
 use std::time::Duration;
-
-fn has_strace() -> bool {
-    let found = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok();
-    if !found {
-        skip("strace is not installed");
-    }
-    found
-}
 
 #[track_caller]
 fn assert_all_end_well(failing: &[(&'static str, &'static str, u64)]) {

@@ -6,8 +6,6 @@ use zklock_core::run::{Input, JobEffect, KillRound};
 use super::Job;
 use crate::process::clock;
 
-const CANNOT_SIGNAL: &str = "can't send the command a signal";
-
 impl Job {
     /// Carries out an effect, and returns the immediate answer for the core. After an error zklock can no longer control
     /// the job.
@@ -23,14 +21,14 @@ impl Job {
             log::debug!("job: {effect:?}");
         }
         match effect {
-            Effect::SignalLeader(signal) => self.signal_leader(signal).context(CANNOT_SIGNAL)?,
-            Effect::SignalGroup(signal) => self.signal_group(signal).context(CANNOT_SIGNAL)?,
-            Effect::SignalAll(signal) => self.signal_all(signal).context(CANNOT_SIGNAL)?,
+            Effect::SignalLeader(signal) => self.signal_leader(signal)?,
+            Effect::SignalGroup(signal) => self.signal_group(signal)?,
+            Effect::SignalAll(signal) => self.signal_all(signal)?,
             Effect::ContinueStopped(stopped) => self.continue_stopped(stopped),
             Effect::LeaveSession => self.leave_session(),
             Effect::GiveTerminal => self.give_terminal(),
             Effect::TakeTerminal => self.take_terminal(),
-            Effect::Resume => self.resume().context(CANNOT_SIGNAL)?,
+            Effect::Resume => self.resume()?,
             Effect::LookAtChildren { all } => {
                 self.reap_orphans();
                 let leader = self.observe().context("can't observe the command")?;

@@ -17,6 +17,7 @@ use std::mem;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use anyhow::{Context, Result};
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::signal::{Signal, kill, killpg};
@@ -194,7 +195,7 @@ impl Job {
     }
 
     /// Gives the terminal back to the job if zklock has it, and continues the job.
-    fn resume(&mut self) -> io::Result<()> {
+    fn resume(&mut self) -> Result<()> {
         if self.in_foreground && self.foreground() == Foreground::Zklock {
             self.terminal.give(self.group);
         }
@@ -217,7 +218,7 @@ impl Job {
     ///
     /// # Errors
     /// If the command can't be signalled, although it lives and belongs to this user.
-    fn signal_group(&mut self, signal: i32) -> io::Result<()> {
+    fn signal_group(&mut self, signal: i32) -> Result<()> {
         let mut sent = sys::send_to_group(self.group, signal);
         // Asked afterwards: a leader that leaves meanwhile rather gets the signal twice than never.
         if getpgid(Some(self.group)) != Ok(self.group) {
@@ -227,12 +228,12 @@ impl Job {
     }
 
     /// Sends this signal to the leader alone, whatever group it has joined.
-    fn signal_leader(&mut self, signal: i32) -> io::Result<()> {
+    fn signal_leader(&mut self, signal: i32) -> Result<()> {
         let sent = sys::send(self.group, signal);
         self.note_refusal(signal, sent)
     }
 
-    fn note_refusal(&mut self, signal: i32, sent: nix::Result<()>) -> io::Result<()> {
+    fn note_refusal(&mut self, signal: i32, sent: nix::Result<()>) -> Result<()> {
         log::trace!("signal {signal} to the command: {sent:?}");
         match sent {
             Ok(()) | Err(Errno::ESRCH) => Ok(()),
@@ -242,7 +243,7 @@ impl Job {
                 }
                 Ok(())
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(io::Error::from(error)).context("can't send the command a signal"),
         }
     }
 
@@ -273,7 +274,7 @@ impl Job {
     }
 
     /// Sends this signal to every process of the job, including those that left its group.
-    fn signal_all(&mut self, signal: i32) -> io::Result<()> {
+    fn signal_all(&mut self, signal: i32) -> Result<()> {
         self.signal_group(signal)?;
         if planted(Mistake::GroupOnly) {
             return Ok(());

@@ -186,8 +186,8 @@ impl WorkerSide {
         self.page.set_stage(Stage::Over);
     }
 
-    /// zklock exits with `exit`, whatever happens from now on. The monitor reads that after this process's end, so no message
-    /// can be lost or has to be waited for.
+    /// zklock exits with `exit`, whatever happens from now on. The monitor reads that after this process's end, so no
+    /// message can be lost or has to be waited for.
     pub fn show_exit(&self, exit: Exit) {
         self.page.set_exit(exit);
     }

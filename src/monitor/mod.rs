@@ -45,8 +45,8 @@ pub fn unrelated_children() -> Result<Vec<Pid>> {
     Children::of_this_process().list().context("can't list the children of this process in /proc")
 }
 
-/// Watches over the worker, which may be one that `records` a success, until it has ended. `path` and `settings` are for messages and the cleanup if the worker is
-/// killed.
+/// Watches over the worker, which may be one that `records` a success, until it has ended. `path` and `settings` are for
+/// messages and the cleanup if the worker is killed.
 ///
 /// # Errors
 /// If the monitor can't be set up. The worker is killed then.

@@ -4,7 +4,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use nix::errno::Errno;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::signal::{SigSet, Signal};
 use zklock_core::signal::{
@@ -12,7 +11,7 @@ use zklock_core::signal::{
     SIGSTKFLT, SIGTERM, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU, SIGXFSZ,
 };
 
-use crate::process::persist::persist;
+use crate::process::persist::reset;
 use crate::process::sys::{self, Arrivals};
 
 /// The signals forwarded to the worker in addition to SIGINT and the real-time ones: all that can be caught, except for
@@ -63,10 +62,7 @@ impl CaughtSignals {
     /// # Errors
     /// If it can't be known whether signals have arrived.
     pub(super) fn take(&mut self) -> Result<Vec<i32>> {
-        let interrupted = match persist(|| self.interrupts.read()) {
-            Err(Errno::EAGAIN) => None,
-            read => Some(read.map(|_| SIGINT).context("can't read signals")?),
-        };
+        let interrupted = reset(&self.interrupts).context("can't read signals")?.then_some(SIGINT);
         let others = self.others.take().context("can't read signals")?;
         let mut signals: Vec<i32> = interrupted.into_iter().chain(others).collect();
         if signals.contains(&SIGCONT) {

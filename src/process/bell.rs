@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::task::Wake;
 
-use nix::errno::Errno;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 
-use crate::process::persist::persist;
+use crate::process::persist::reset;
 
 /// A bell, to which one thread listens. It is also the waker of the futures that this thread polls, and which ring it
 /// while the thread is awake: that costs no system call.
@@ -51,11 +50,8 @@ impl Bell {
         let slept = if self.rung.load(SeqCst) { Ok(()) } else { wait(self.counter.as_fd()) };
         self.asleep.store(false, SeqCst);
         slept?;
-        match persist(|| self.counter.read()) {
-            // Something else has ended the wait.
-            Ok(_) | Err(Errno::EAGAIN) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        reset(&self.counter)?;
+        Ok(())
     }
 }
 

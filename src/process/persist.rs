@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
+use nix::sys::eventfd::EventFd;
 
 /// How often a call is repeated, and the pause before that: together far less time than a lease leaves.
 const TRIES: u32 = 20;
@@ -21,8 +22,8 @@ const ANSWERS: [Errno; 7] = [
     Errno::EPERM,
 ];
 
-/// Makes a system call on one of zklock's own files or processes, and repeats it if it fails: the kernel may have no memory for a
-/// moment. A loop that needs the call can't go on after an error, unless the error is an answer, such as
+/// Makes a system call on one of zklock's own files or processes, and repeats it if it fails: the kernel may have no
+/// memory for a moment. A loop that needs the call can't go on after an error, unless the error is an answer, such as
 /// [`Errno::EAGAIN`], which is returned at once.
 pub fn persist<T>(mut call: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
     for _ in 0..TRIES {
@@ -32,6 +33,18 @@ pub fn persist<T>(mut call: impl FnMut() -> nix::Result<T>) -> nix::Result<T> {
         }
     }
     call()
+}
+
+/// Resets a counter. Returns whether it had counted anything.
+///
+/// # Errors
+/// If it can't be read: what it counts would be announced for ever.
+pub fn reset(counter: &EventFd) -> nix::Result<bool> {
+    match persist(|| counter.read()) {
+        Ok(_) => Ok(true),
+        Err(Errno::EAGAIN) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ pub(crate) use {
     server::{Server, shared},
     server_builder::ServerBuilder,
     shell::Shell,
-    skip::skip,
+    skip::{has_strace, skip},
     systemd::Systemd,
     tail::Tail,
     wait::{DEADLINE, pass_time, try_for, wait_for, wait_until},

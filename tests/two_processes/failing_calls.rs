@@ -3,7 +3,7 @@
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
-    Case, DEADLINE, History, Pipe, Running, freeze, limit_open_files, processes_of, skip, start, thaw,
+    Case, DEADLINE, History, Pipe, Running, freeze, has_strace, limit_open_files, processes_of, start, thaw,
     wait_until,
 };
 use nix::sys::signal::Signal;
@@ -16,14 +16,6 @@ const ENDLESS: &str = "trap '' TERM; (setsid sleep 61 &); echo ready; while :; d
 /// What each loop calls time and again, and the error.
 const CALLS: [&str; 4] =
     ["/^p?poll:error=EINVAL", "/^timerfd_settime:error=EINVAL", "read:error=EIO", "recvfrom:error=EIO"];
-
-fn has_strace() -> bool {
-    let found = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok();
-    if !found {
-        skip("strace is not installed");
-    }
-    found
-}
 
 /// From now on these calls fail in the first thread of this process, which is where both loops run. Drop the result
 /// after the process has ended.

@@ -13,7 +13,7 @@ use nix::libc::{self, c_int, c_void, siginfo_t};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use zklock_core::signal::RTMIN;
 
-use crate::process::persist::persist;
+use crate::process::persist::reset;
 
 /// How often each signal has arrived since it was last taken.
 static ARRIVED: [AtomicU32; 65] = [const { AtomicU32::new(0) }; 65];
@@ -56,10 +56,7 @@ impl Arrivals {
     /// If it can't be read that signals have arrived: that would be announced for ever.
     pub fn take(&self) -> io::Result<Vec<i32>> {
         // First, so that a signal that arrives meanwhile rings again.
-        match persist(|| self.0.read()) {
-            Ok(_) | Err(Errno::EAGAIN) => {}
-            Err(error) => return Err(error.into()),
-        }
+        reset(self.0)?;
         let mut taken = vec![];
         for (signal, count) in (0..).zip(&ARRIVED) {
             let count = count.swap(0, SeqCst);

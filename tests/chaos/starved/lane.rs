@@ -4,15 +4,13 @@ use super::call::Call;
 use super::share::Share;
 use super::table::Row;
 use super::{Scene, lock};
-use crate::exit_check::LOST;
+use crate::exit_check::{FAILURE, LOST};
 use crate::job::{Descendants, Job};
 use crate::support::{Cgroup, Proxy, Rng, op};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The exit code for a command that never began.
-const FAILURE: i32 = 125;
 const POLL: Duration = Duration::from_millis(20);
 /// How long anything may take beside what the session timeout explains.
 const PATIENCE: Duration = Duration::from_mins(2);
