@@ -9,6 +9,7 @@ use super::server::Server;
 use std::net::Ipv4Addr;
 
 const BRIDGE: &str = "lan";
+const NETWORK: &str = "10.77.0.0/16";
 const CLIENT_PORT: u16 = 2181;
 
 pub(crate) struct Lan {
@@ -55,12 +56,15 @@ impl Lan {
 }
 
 impl Machine {
+    /// Gives it one more address. It is a network of its own: of several in one network the kernel deletes all if the
+    /// first goes. The route goes with the last of them.
     pub(crate) fn has(&self, address: Ipv4Addr) {
-        self.run(&format!("ip address add {address}/16 dev eth0"));
+        self.run(&format!("ip address add {address}/32 dev eth0"));
+        self.run(&format!("ip route replace {NETWORK} dev eth0"));
     }
 
     pub(crate) fn loses(&self, address: Ipv4Addr) {
-        self.run(&format!("ip address del {address}/16 dev eth0"));
+        self.run(&format!("ip address del {address}/32 dev eth0"));
     }
 
     /// Puts the cable in or takes it out, at the bridge.

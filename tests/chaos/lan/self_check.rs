@@ -37,6 +37,7 @@ pub(super) fn check(lan: &Lan) {
         pair.is_healed(fault);
     }
     pair.moved_address();
+    pair.moved_address_that_was_there_first();
 }
 
 impl Pair<'_> {
@@ -116,6 +117,19 @@ impl Pair<'_> {
         server.has(server.address);
         self.lan.forget_neighbours();
         self.is_healed(Fault::MoveAddress);
+    }
+
+    /// A machine without its own address gets a server's, and keeps its own when that one goes back.
+    fn moved_address_that_was_there_first(&self) {
+        let (server, host) = (self.server, self.host);
+        host.loses(host.address);
+        server.loses(server.address);
+        host.has(server.address);
+        host.has(host.address);
+        host.loses(server.address);
+        server.has(server.address);
+        self.lan.forget_neighbours();
+        self.is_healed(Fault::RemoveAddress);
     }
 
     fn there(&self) -> Way {
