@@ -60,10 +60,10 @@ mod tests {
         };
         let library = LibraryTask::default();
         let _scope = library.enter();
-        block_on(library.run(async move {
+        block_on(library.run(Box::pin(async move {
             let worked_on = run_in_background(work).await;
             assert!(worked_on.is_ok_and(|thread| thread != here()));
             assert_eq!(ran_on.await, Ok(here()));
-        }));
+        })));
     }
 }

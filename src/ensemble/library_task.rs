@@ -9,6 +9,8 @@ use async_executor::{LocalExecutor, Task};
 use asyncs::task::{Spawn, Task as Spawned};
 use zookeeper_client::{Client, SessionState, StateWatcher};
 
+use super::requests::LocalFuture;
+
 /// The task that the library spawns for each connected client. When the connection is lost, the library's task would
 /// search for servers by itself; here it ends instead.
 #[derive(Default)]
@@ -19,10 +21,10 @@ pub(super) struct LibraryTask {
 }
 
 impl LibraryTask {
-    /// Runs `main` and the library's task until `main` is done.
-    pub(super) async fn run(&self, main: impl Future<Output = ()>) {
-        // On the heap, because it would be moved into each of the functions that poll it.
-        self.executor.run(Box::pin(main)).await;
+    /// Runs `main` and the library's task until `main` is done. It is on the heap, because it would be moved into each
+    /// of the functions that poll it.
+    pub(super) async fn run(&self, main: LocalFuture<'_, ()>) {
+        self.executor.run(main).await;
     }
 
     /// While the result lives, it is this task that the library spawns on this thread.

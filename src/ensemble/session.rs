@@ -89,9 +89,13 @@ impl Session {
         report_panics_once();
         let events = Rc::new(SessionEvents { key, sink: Box::new(sink) });
         let library = Rc::new(LibraryTask::default());
-        let main = {
+        let serving: LocalFuture<'_, _> = {
             let (library, events) = (Rc::clone(&library), Rc::clone(&events));
-            Box::pin(async move { library.run(run_session(&settings, inbox, &events, &library)).await })
+            Box::pin(async move { run_session(&settings, inbox, &events, &library).await })
+        };
+        let main = {
+            let library = Rc::clone(&library);
+            Box::pin(async move { library.run(serving).await })
         };
         Self { task: Some(Task { library, main }), events }
     }

@@ -21,8 +21,8 @@ pub(super) struct MainSession {
 }
 
 impl MainSession {
-    /// Starts connecting. The session sends its events to `events`, whose bell is rung when it may proceed, and its timeout
-    /// to `granted`.
+    /// A session that connects once it may [proceed](Self::proceed). It sends its events to `events`, whose bell is rung
+    /// when it may proceed again, and its timeout to `granted`.
     pub(super) fn open(
         key: SessionKey,
         settings: Settings,
@@ -32,9 +32,7 @@ impl MainSession {
         let sink = Sink { events: events.clone(), granted };
         let (requester, session) = Session::open(key, settings, sink);
         let waker = Waker::from(Arc::clone(events.bell()));
-        let mut this = Self { requester, session, waker };
-        this.proceed();
-        this
+        Self { requester, session, waker }
     }
 
     /// Lets the session do what can be done without waiting.

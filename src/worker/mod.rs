@@ -16,6 +16,7 @@ use zklock_core::run::{Driver, End, Plan, Step};
 
 use self::executor::{Done, Executor};
 use self::inbox::Events;
+use self::main_session::MainSession;
 use crate::ensemble::Settings;
 use crate::link::{WorkerSide, clean};
 use crate::output;
@@ -63,8 +64,8 @@ fn begin(worker: &mut WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings
     let (emitter, mut events) = inbox::channel().context("can't make a channel for events")?;
     events.listen().context("can't listen for signals")?;
     let mut executor = Executor::new(worker, job, plan.mode, settings, emitter);
-    let driver = Driver::begin(plan, clock::now());
-    let ended = panic::catch_unwind(AssertUnwindSafe(|| run_loop(driver, &mut executor, &events)));
+    let mut driver = Driver::begin(plan, clock::now());
+    let ended = panic::catch_unwind(AssertUnwindSafe(|| run_loop(&mut driver, &mut executor, &events)));
     let ended = ended.unwrap_or_else(|_| Err(anyhow!("this is a bug in zklock")));
     ended.map_err(|error| if executor.has_begun() { unattended(error, &executor) } else { error })
 }
@@ -88,7 +89,7 @@ fn unattended(error: anyhow::Error, executor: &Executor<'_>) -> anyhow::Error {
 struct UnattendedError(&'static str);
 
 /// Carries out the steps of the run.
-fn run_loop(mut driver: Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
+fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
     loop {
         let mut failed = None;
         let pending = || {
@@ -106,6 +107,8 @@ fn run_loop(mut driver: Driver, executor: &mut Executor<'_>, events: &Events) ->
             Step::CarryOut(effect) => match executor.carry_out(effect)? {
                 Done::Nothing => {}
                 Done::Answer(input) => driver.answer(input),
+                // Here and not in the effect, whose many kinds would add to the stack below the library.
+                Done::Opened => executor.sources().1.into_iter().for_each(MainSession::proceed),
                 Done::Over(end) => return Ok(end),
             },
             Step::Wait(until) => {
