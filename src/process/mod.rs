@@ -15,6 +15,7 @@ pub mod persist;
 pub mod planted;
 pub mod proc_file;
 pub mod proc_stat;
+pub mod run_delay;
 pub mod service_manager;
 pub mod sys;
 pub mod system_error;

@@ -3,6 +3,7 @@
 //! The worker carries the steps out, and so does the simulation, which can interrupt a worker between two of them.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::{Effect, Input, Plan, Run};
 use crate::time::BootTime;
@@ -59,9 +60,13 @@ impl Driver {
         self.answers.push_back(input);
     }
 
-    /// The wait is over: an input has come, or the time.
-    pub fn woken(&mut self) {
+    /// The wait is over: an input has come, or the time. Since the last wait the host has let zklock wait for a processor
+    /// for this long.
+    pub fn woken(&mut self, held_up: Duration) {
         self.checked = false;
+        if !held_up.is_zero() {
+            self.answers.push_back(Input::HeldUp(held_up));
+        }
     }
 
     /// The run.

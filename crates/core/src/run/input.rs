@@ -1,5 +1,7 @@
 //! Events of a run.
 
+use std::time::Duration;
+
 use crate::exit::Exit;
 use crate::path::NodePath;
 use crate::protocol::{Asker, ReadNode, Reply, RequestError, SessionChange, SessionKey};
@@ -16,6 +18,8 @@ use crate::time::BootTime;
 pub enum Input {
     /// No other event is pending. The command is started only on this input, so that every earlier event comes first.
     Tick,
+    /// The host let zklock wait for a processor for this long, since the last of these or since the start.
+    HeldUp(Duration),
     /// Another process or the terminal sent zklock this signal.
     Signal(i32),
     /// zklock was to stop, but the kernel didn't stop it, because no process could continue it.

@@ -22,9 +22,10 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    /// An input is taken in `now`, in a session with this `timeout`.
-    pub(super) fn looked(&mut self, now: BootTime, timeout: Option<Duration>) {
-        let due = self.due.map_or(now, |due| due.max(self.looked_at));
+    /// An input is taken in `now`, in a session with this `timeout`. The host has `held_up` zklock for this long, whether
+    /// or not something was due: what comes for it, such as an answer, waits as well.
+    pub(super) fn looked(&mut self, now: BootTime, held_up: Duration, timeout: Option<Duration>) {
+        let due = self.due.unwrap_or(now).min(now.before(held_up)).max(self.looked_at);
         self.looked_at = now;
         let Some(timeout) = timeout else {
             self.late.clear();
@@ -72,7 +73,7 @@ mod tests {
         let mut lateness = Lateness::default();
         for &(due, taken) in times {
             lateness.expects(Some(at(due)));
-            lateness.looked(at(taken), T);
+            lateness.looked(at(taken), Duration::ZERO, T);
         }
         lateness
     }
@@ -100,17 +101,33 @@ mod tests {
     fn nothing_is_late_that_is_not_awaited() {
         let mut lateness = of(&[(1_000, 1_000)]);
         lateness.expects(None);
-        lateness.looked(at(20_000), T);
+        lateness.looked(at(20_000), Duration::ZERO, T);
         assert_eq!(lateness.between(at(0), at(20_000)), late(0, 0));
+    }
+
+    #[test]
+    fn what_the_host_held_up_is_late_although_nothing_was_due_but_not_twice() {
+        let mut lateness = of(&[(1_000, 1_000)]);
+        lateness.expects(None);
+        lateness.looked(at(1_700), Duration::from_millis(500), T);
+        assert_eq!(lateness.between(at(0), at(9_000)), late(500, 500), "an answer that waited");
+        lateness.expects(Some(at(2_000)));
+        lateness.looked(at(2_600), Duration::from_millis(400), T);
+        assert_eq!(lateness.between(at(0), at(9_000)), late(600, 1_100), "it was due before it was held up");
+        lateness.expects(None);
+        lateness.looked(at(2_700), Duration::from_secs(5), T);
+        assert_eq!(lateness.between(at(0), at(9_000)), late(600, 1_100), "100 ms are usual");
+        lateness.looked(at(3_000), Duration::from_secs(5), T);
+        assert_eq!(lateness.between(at(0), at(9_000)), late(600, 1_400), "since the last look");
     }
 
     #[test]
     fn what_is_older_than_two_session_timeouts_is_forgotten_and_so_is_another_session() {
         let mut lateness = of(&[(1_000, 2_000), (20_000, 21_000), (50_000, 50_000)]);
         assert_eq!(lateness.between(at(0), at(60_000)), late(1_000, 2_000));
-        lateness.looked(at(50_001), T);
+        lateness.looked(at(50_001), Duration::ZERO, T);
         assert_eq!(lateness.between(at(0), at(60_000)), late(1_000, 1_000));
-        lateness.looked(at(51_000), None);
+        lateness.looked(at(51_000), Duration::ZERO, None);
         assert_eq!(lateness.between(at(0), at(60_000)), late(0, 0));
     }
 }

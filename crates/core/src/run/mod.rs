@@ -249,7 +249,11 @@ impl Run {
             return out;
         }
         let timeout = self.state.claim.lease().map(Lease::timeout);
-        self.state.lateness.looked(now, timeout);
+        let held_up = if let Input::HeldUp(time) = input { time } else { Duration::ZERO };
+        self.state.lateness.looked(now, held_up, timeout);
+        if matches!(input, Input::HeldUp(_)) {
+            return out;
+        }
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
         if let Input::Session(key, SessionChange::ServersSay(servers)) = input {
             if self.state.claim.is_of(key) {

@@ -1,6 +1,7 @@
 //! The loop around a run.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::script::{OURS, TIMEOUT, plan, record, seconds};
 use crate::protocol::{SessionChange, SessionKey};
@@ -41,7 +42,7 @@ fn the_time_is_checked_after_each_input_and_each_wait_and_not_otherwise() {
     assert!(matches!(effects[..], [Effect::Connect { .. }, Effect::Introduce]), "{effects:?}");
     assert!(until.is_some_and(|until| until < gives_up_at));
     assert_eq!(until_wait(&mut driver, gives_up_at, vec![]).0, [], "the wait isn't over");
-    driver.woken();
+    driver.woken(Duration::ZERO);
     assert_ne!(until_wait(&mut driver, gives_up_at, vec![]).0, [], "it gives up connecting");
 
     let mut driver = Driver::begin(plan.clone(), plan.began);
@@ -55,7 +56,7 @@ fn other_inputs_come_before_the_check_of_the_time() {
     let plan = plan();
     let mut driver = Driver::begin(plan.clone(), plan.began);
     until_wait(&mut driver, plan.began, vec![]);
-    driver.woken();
+    driver.woken(Duration::ZERO);
     let (effects, _) = until_wait(&mut driver, plan.began + seconds(60.0), vec![Input::Signal(SIGTERM)]);
     assert_eq!(driver.run().phase(), PhaseName::Releasing);
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Say(..))), "{effects:?}");
@@ -96,7 +97,7 @@ fn a_service_manager_is_told_again_in_time_though_no_input_comes() {
             told_at.push(now.since(plan.began).as_secs());
         }
         now = until.unwrap();
-        driver.woken();
+        driver.woken(Duration::ZERO);
     }
     assert_eq!(told_at, [0, 10]);
 }

@@ -84,6 +84,25 @@ fn a_busy_host_is_named_however_short_its_delays_are() {
     script.records_only(&["Warning"]).is(TRANSCRIPTS, "starved");
 }
 
+/// The thread that waits for the socket was late, and the run was on time for whatever it knew.
+#[test]
+fn a_busy_host_is_named_although_only_answers_are_late() {
+    let mut script = Script::of(plan());
+    script.running();
+    let mut sent = 1.6;
+    while sent < 12.0 {
+        script
+            .pass(sent)
+            .tick()
+            .at(sent + 1.3)
+            .on(Input::HeldUp(seconds(1.2)))
+            .confirmed(sent, Ok(()))
+            .tick();
+        sent += 2.3;
+    }
+    script.records_only(&["Warning"]).is(TRANSCRIPTS, "held_up");
+}
+
 #[test]
 fn a_standstill_is_named_although_an_answer_came_after_it() {
     let mut script = Script::of(plan());

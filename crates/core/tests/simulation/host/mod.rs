@@ -175,7 +175,7 @@ impl Worker {
 
     fn woken(&mut self) {
         if let Some(driver) = &mut self.driver {
-            driver.woken();
+            driver.woken(Duration::ZERO);
         }
     }
 }

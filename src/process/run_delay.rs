@@ -1,0 +1,78 @@
+//! How long the host lets zklock wait for a processor.
+
+use std::time::Duration;
+use std::{fs, io};
+
+use super::proc_file;
+
+/// The time for which threads of this process could run and didn't, because other processes ran, or because their control
+/// group had used up its quota. The kernel counts it: the second number of `schedstat`
+/// (Documentation/scheduler/sched-stats.rst). No file stays open for it: a few must be enough for zklock.
+#[derive(Debug, Default)]
+pub struct RunDelay {
+    /// In nanoseconds, of all threads together.
+    counted: u64,
+}
+
+impl RunDelay {
+    /// Since the last call; since the process began for the first one. Nothing where the kernel doesn't tell.
+    pub fn since_last(&mut self) -> Duration {
+        let last = self.counted;
+        self.counted = of_all_threads().unwrap_or(last);
+        // A thread that has ended meanwhile counts no more.
+        Duration::from_nanos(self.counted.saturating_sub(last))
+    }
+}
+
+fn of_all_threads() -> io::Result<u64> {
+    let threads = fs::read_dir("/proc/self/task")?.flatten();
+    let told = threads.filter_map(|thread| proc_file::read(thread.path().join("schedstat")).ok());
+    Ok(told.filter_map(|told| run_delay(&told)).sum())
+}
+
+fn run_delay(told: &str) -> Option<u64> {
+    told.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::spin_loop;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn the_second_number_counts() {
+        assert_eq!(run_delay("910191 365495 2\n"), Some(365_495));
+        assert_eq!(run_delay("910191\n"), None);
+        assert_eq!(run_delay(""), None);
+    }
+
+    /// Three busy threads for each processor take turns.
+    #[test]
+    fn threads_that_wait_for_a_processor_are_counted() {
+        let busy = thread::available_parallelism().map_or(1, usize::from) * 3;
+        let is_over = AtomicBool::new(false);
+        let delayed = thread::scope(|scope| {
+            for _ in 0..busy {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        spin_loop();
+                    }
+                });
+            }
+            let (mut delay, began) = (RunDelay::default(), Instant::now());
+            delay.since_last();
+            let mut delayed = Duration::ZERO;
+            while delayed.is_zero() && began.elapsed() < Duration::from_mins(1) {
+                thread::yield_now();
+                delayed = delay.since_last();
+            }
+            is_over.store(true, Ordering::Relaxed);
+            delayed
+        });
+        assert!(!delayed.is_zero());
+    }
+}
