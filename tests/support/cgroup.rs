@@ -37,6 +37,12 @@ impl Cgroup {
         Self::new(&[("cpu.shares", "10240")], &[("cpu.weight", "1000")])
     }
 
+    /// Its processes compete with each other by their own weights, whatever their session: outside of a cgroup the
+    /// kernel may divide the time between sessions first (autogroup), and zklock's worker has one of its own.
+    pub(crate) fn of_a_host() -> Option<Self> {
+        Self::new(&[("cpu.shares", "1024")], &[("cpu.weight", "100")])
+    }
+
     fn new(v1: Settings, v2: Settings) -> Option<Self> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, Ordering::SeqCst);
@@ -54,6 +60,11 @@ impl Cgroup {
         let directory = { directory }.next()?;
         let came_from = directory.parent().expect("a hierarchy").join("cgroup.procs");
         Some(Self { directory, came_from, hog: None })
+    }
+
+    /// Shell commands by which a shell enters the cgroup.
+    pub(crate) fn enter(&self) -> String {
+        format!("echo $$ > {}; ", self.processes().display())
     }
 
     /// Puts a process into the cgroup, with all its threads and the children that it will have.

@@ -1,6 +1,8 @@
-//! Where a zklock runs: a session of its own, because the kernel may divide the time between sessions first (autogroup).
+//! Where a zklock runs: a cgroup of its own, in which it competes with the busy processes.
 
-use crate::support::MARKER;
+use crate::support::{Cgroup, MARKER};
+use nix::unistd::Pid;
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,6 +12,8 @@ use std::sync::{Mutex, PoisonError};
 pub(super) struct Host {
     shell: Child,
     input: Mutex<Option<ChildStdin>>,
+    /// `None` if none can be made here.
+    cgroup: Option<Cgroup>,
 }
 
 impl Host {
@@ -18,7 +22,17 @@ impl Host {
         shell.args(["bash", "-s"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut shell = shell.spawn().expect("a shell");
         let input = Mutex::new(shell.stdin.take());
-        Self { shell, input }
+        let cgroup = Cgroup::of_a_host();
+        if let Some(cgroup) = &cgroup {
+            cgroup.limit(Pid::from_raw(shell.id().try_into().expect("a pid")));
+        }
+        Self { shell, input, cgroup }
+    }
+
+    /// Whether its processes share the time by their priorities alone.
+    pub(super) fn goes_by_priority(&self) -> bool {
+        let autogroup = fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled");
+        self.cgroup.is_some() || autogroup.map_or(true, |text| text.trim() == "0")
     }
 
     /// Has it carry out this line.

@@ -109,7 +109,7 @@ pub(crate) fn check(options: &Options) -> ExitCode {
     fs::write(&hogs_live, "").expect("a file");
     scene.busy.tell(&hogs(HOGS * processors, &hogs_live, longest));
     let mut rng = Rng::new(options.seed);
-    let shares: Vec<_> = Share::ALL.into_iter().filter(|share| share.is_possible()).collect();
+    let shares: Vec<_> = Share::ALL.into_iter().filter(|share| share.is_possible(&scene.busy)).collect();
     table::print_head();
     for &share in &shares {
         let lanes = SESSIONS

@@ -1,5 +1,6 @@
 //! How much processor time a zklock and its command get.
 
+use super::host::Host;
 use crate::support::{Cgroup, children_of};
 use nix::unistd::Pid;
 use std::fs;
@@ -46,12 +47,14 @@ impl Share {
     }
 
     /// Whether this machine and this user can have it. If not, that is printed.
-    pub(super) fn is_possible(self) -> bool {
+    pub(super) fn is_possible(self, host: &Host) -> bool {
         let cgroup = self.cgroup(Duration::from_secs(10));
         let has_its_cgroup = cgroup.is_some() || !matches!(self, Self::Quota | Self::Weighted);
         let mut probe = Command::new("sleep").arg("60").spawn().expect("a process");
         let pid = Pid::from_raw(probe.id().try_into().expect("a pid"));
-        let is_possible = has_its_cgroup && self.give(pid, cgroup.as_ref());
+        let is_priority = matches!(self, Self::Nice | Self::Idle | Self::Raised);
+        let counts = !is_priority || host.goes_by_priority();
+        let is_possible = has_its_cgroup && counts && self.give(pid, cgroup.as_ref());
         probe.kill().ok();
         probe.wait().ok();
         if !is_possible {
