@@ -32,8 +32,8 @@ pub(super) enum Done {
     Nothing,
     /// This is the immediate answer for the core.
     Answer(Input),
-    /// The session may connect.
-    Opened,
+    /// There is a session, which has to be polled to connect.
+    Connecting,
     /// The run is over.
     Over(End),
 }
@@ -113,7 +113,7 @@ impl<'a> Executor<'a> {
                 self.own.clear();
                 let settings = Settings { deadline, ..self.settings.clone() };
                 self.session = Some(MainSession::open(key, settings, &self.events, self.granted.clone()));
-                return Ok(Done::Opened);
+                return Ok(Done::Connecting);
             }
             // The session is connecting meanwhile, and there is no node yet.
             Effect::Introduce => {

@@ -27,7 +27,8 @@ use crate::process::run_delay::RunDelay;
 use crate::process::system_error::explain;
 use crate::process::{clock, sys};
 
-/// In a shorter wait the host held up nothing that counts, even against the shortest lease, and the kernel needn't be asked.
+/// In a shorter wait the host held up nothing that counts, and the kernel isn't asked: the core notes delays from a 240th of
+/// the session timeout on.
 const SHORT_WAIT: Duration = Duration::from_millis(4);
 
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
@@ -113,15 +114,16 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
             Step::CarryOut(effect) => match executor.carry_out(effect)? {
                 Done::Nothing => {}
                 Done::Answer(input) => driver.answer(input),
-                // Here and not in the effect, whose many kinds would add to the stack below the library.
-                Done::Opened => executor.sources().1.into_iter().for_each(MainSession::proceed),
+                // Not in `carry_out`, whose large frame would lie on the stack below the library's.
+                Done::Connecting => executor.sources().1.into_iter().for_each(MainSession::proceed),
                 Done::Over(end) => return Ok(end),
             },
             Step::Wait(until) => {
                 let began = Instant::now();
                 events.wait(Some(executor.sources().0), until).context("can't wait for what happens")?;
-                let counts = executor.runs_command() && began.elapsed() >= SHORT_WAIT;
-                driver.woken(if counts { run_delay.since_last() } else { Duration::ZERO });
+                let waited = began.elapsed();
+                let counts = executor.runs_command() && waited >= SHORT_WAIT;
+                driver.woken(if counts { run_delay.since_last().min(waited) } else { Duration::ZERO });
             }
         }
     }

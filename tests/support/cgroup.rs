@@ -38,7 +38,7 @@ impl Cgroup {
     }
 
     /// Its processes compete with each other by their own weights, whatever their session: outside of a cgroup the
-    /// kernel may divide the time between sessions first (autogroup), and zklock's worker has one of its own.
+    /// kernel may divide the time between sessions first (autogroup), and zklock's worker may have one of its own.
     pub(crate) fn of_a_host() -> Option<Self> {
         Self::new(&[("cpu.shares", "1024")], &[("cpu.weight", "100")])
     }

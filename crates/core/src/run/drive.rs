@@ -22,7 +22,7 @@ pub enum Step {
 pub struct Driver {
     run: Run,
     effects: VecDeque<Effect>,
-    answers: VecDeque<Input>,
+    pub(super) answers: VecDeque<Input>,
     /// Whether the run has checked the time since the last input or wait.
     checked: bool,
 }
@@ -60,8 +60,8 @@ impl Driver {
         self.answers.push_back(input);
     }
 
-    /// The wait is over: an input has come, or the time. Since the last wait the host has let zklock wait for a processor
-    /// for this long.
+    /// The wait is over: an input has come, or the time. Meanwhile the host let zklock wait for a processor for as long as
+    /// `held_up`.
     pub fn woken(&mut self, held_up: Duration) {
         self.checked = false;
         if !held_up.is_zero() {

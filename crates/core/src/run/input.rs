@@ -18,7 +18,7 @@ use crate::time::BootTime;
 pub enum Input {
     /// No other event is pending. The command is started only on this input, so that every earlier event comes first.
     Tick,
-    /// The host let zklock wait for a processor for this long, since the last of these or since the start.
+    /// Until now the host let zklock wait for a processor for this long.
     HeldUp(Duration),
     /// Another process or the terminal sent zklock this signal.
     Signal(i32),

@@ -10,20 +10,20 @@ use crate::time::BootTime;
 /// A delay up to this part of the session timeout isn't noted: there are always some.
 const SMALLEST_PART: u32 = 240;
 
-/// The times in which the run had something to do and didn't do it.
+/// The times in which the run had something to do and didn't do it, or couldn't have done anything.
 #[derive(Debug, Default)]
 pub(super) struct Lateness {
     /// The last input was taken in at this time.
     looked_at: BootTime,
     /// When the next was due at the latest.
     due: Option<BootTime>,
-    /// From when it was due until it was taken in, oldest first. The spans don't overlap.
+    /// From when an input was due, or zklock was held up, until it was taken in, oldest first. The spans don't overlap.
     late: VecDeque<(BootTime, BootTime)>,
 }
 
 impl Lateness {
-    /// An input is taken in `now`, in a session with this `timeout`. The host has `held_up` zklock for this long, whether
-    /// or not something was due: what comes for it, such as an answer, waits as well.
+    /// An input is taken in `now`, in a session with this `timeout`. `held_up` is for how long the host let zklock wait,
+    /// whether or not something was due: what comes for it, such as an answer, waits as well.
     pub(super) fn looked(&mut self, now: BootTime, held_up: Duration, timeout: Option<Duration>) {
         let due = self.due.unwrap_or(now).min(now.before(held_up)).max(self.looked_at);
         self.looked_at = now;

@@ -50,6 +50,23 @@ fn the_time_is_checked_after_each_input_and_each_wait_and_not_otherwise() {
     assert_ne!(until_wait(&mut driver, gives_up_at, vec![Input::Child]).0, [], "it gives up connecting");
 }
 
+#[test]
+fn that_the_host_held_zklock_up_is_heard_before_anything_else() {
+    let plan = plan();
+    let mut driver = Driver::begin(plan.clone(), plan.began);
+    until_wait(&mut driver, plan.began, vec![]);
+    for held_up in [Duration::ZERO, seconds(1.0)] {
+        driver.woken(held_up);
+        let taken = driver.answers.front();
+        assert_eq!(
+            matches!(taken, Some(Input::HeldUp(time)) if *time == held_up),
+            !held_up.is_zero(),
+            "{taken:?}"
+        );
+        until_wait(&mut driver, plan.began, vec![]);
+    }
+}
+
 /// A signal that arrives with the timeout takes precedence.
 #[test]
 fn other_inputs_come_before_the_check_of_the_time() {
