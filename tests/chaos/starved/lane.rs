@@ -135,7 +135,7 @@ impl Lane {
                     row.cut += 1;
                 } else if must_keep {
                     return wrong("the lock was lost");
-                } else if !self.is_cut && !reason.is_busy_host {
+                } else if self.share.starves() && !self.is_cut && !reason.is_busy_host {
                     return wrong("the lock was lost, and this host isn't named");
                 } else {
                     row.lost += 1;

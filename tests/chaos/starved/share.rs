@@ -40,6 +40,12 @@ impl Share {
         }
     }
 
+    /// Whether it is so little that a lock is lost for it. With a larger share it is lost only to what else slows down the
+    /// server or the connection.
+    pub(super) fn starves(self) -> bool {
+        matches!(self, Self::Nice | Self::Idle | Self::Quota)
+    }
+
     /// Whether the lock must not be lost with the default session timeout. The kernel promises next to nothing to a
     /// process that it runs only when there is nothing else to do.
     pub(super) fn keeps_the_lock(self) -> bool {
