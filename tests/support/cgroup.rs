@@ -62,11 +62,6 @@ impl Cgroup {
         Some(Self { directory, came_from, hog: None })
     }
 
-    /// Shell commands by which a shell enters the cgroup.
-    pub(crate) fn enter(&self) -> String {
-        format!("echo $$ > {}; ", self.processes().display())
-    }
-
     /// Puts a process into the cgroup, with all its threads and the children that it will have.
     pub(crate) fn limit(&self, pid: Pid) {
         // It may have ended meanwhile.

@@ -81,11 +81,9 @@ fn a_zklock_that_may_only_use_idle_time_stops_its_command_before_the_next_begins
     let history = case.history();
     let busy = case.dir().join("busy");
     fs::write(&busy, "").expect("a file");
-    // Without a cgroup the kernel may divide the time between sessions first, and the worker is not quite as starved.
-    let host = Cgroup::of_a_host();
-    let enter = host.as_ref().map(Cgroup::enter).unwrap_or_default();
+    // In the same session: the kernel may divide the time between sessions first.
     let first = case.lock(&OPTIONS, ["bash", "-c", &history.steady_job("first")]);
-    let first = first.prelude(&format!("{enter}{}", hogs(4, &busy, DEADLINE))).spawn();
+    let first = first.prelude(&hogs(4, &busy, DEADLINE)).spawn();
     wait_until("the first command to run", DEADLINE, || history.sections().unwrap().len() == 1);
     let next = Zklock::at(&shared().connect_string(), case.marker());
     let next = next.args([case.path(), "--", "bash", "-c", &history.job("next", 0.2)]).spawn();

@@ -122,7 +122,7 @@ impl Lane {
         both_end(&next).ok_or("the next doesn't end")?;
 
         let (seen, reason) = (scene.history.seen(name), first.reason());
-        let must_keep = self.is_slow() && self.share.keeps_the_lock();
+        let must_keep = self.is_slow();
         let wrong = |what: &str| Err(format!("{what}:\n{}\nthe next:\n{}", first.said(), next.said()));
         row.commands += usize::from(seen.begun);
         row.refused += usize::from(!seen.begun);

@@ -7,13 +7,13 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Its weight among the busy processes, or its quota.
+/// Its weight among the busy processes, or its quota. `SCHED_IDLE` isn't among them: the kernel promises it nothing, and a
+/// command that gets a moment of time before zklock does can't be stopped by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
     /// As much as each busy process.
     Usual,
     Nice,
-    Idle,
     /// A cgroup of its own, with a hog.
     Quota,
     /// More, which takes `CAP_SYS_NICE`.
@@ -24,15 +24,14 @@ pub(super) enum Share {
 }
 
 impl Share {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Usual, Self::Nice, Self::Idle, Self::Quota, Self::Raised, Self::Weighted, Self::RealTime];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Usual, Self::Nice, Self::Quota, Self::Raised, Self::Weighted, Self::RealTime];
 
     /// The name in the table, and in the names of contenders.
     pub(super) fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Usual => ("as the others", "usual"),
             Self::Nice => ("nice -n 19", "nice"),
-            Self::Idle => ("SCHED_IDLE", "idle"),
             Self::Quota => ("quota of 3 %", "quota"),
             Self::Raised => ("nice -n -5", "raised"),
             Self::Weighted => ("CPUWeight=1000", "weighted"),
@@ -43,13 +42,7 @@ impl Share {
     /// Whether it is so little that a lock is lost for it. With a larger share it is lost only to what else slows down the
     /// server or the connection.
     pub(super) fn starves(self) -> bool {
-        matches!(self, Self::Nice | Self::Idle | Self::Quota)
-    }
-
-    /// Whether the lock must not be lost with the default session timeout. The kernel promises next to nothing to a
-    /// process that it runs only when there is nothing else to do.
-    pub(super) fn keeps_the_lock(self) -> bool {
-        self != Self::Idle
+        matches!(self, Self::Nice | Self::Quota)
     }
 
     /// Whether this machine and this user can have it. If not, that is printed.
@@ -58,7 +51,7 @@ impl Share {
         let has_its_cgroup = cgroup.is_some() || !matches!(self, Self::Quota | Self::Weighted);
         let mut probe = Command::new("sleep").arg("60").spawn().expect("a process");
         let pid = Pid::from_raw(probe.id().try_into().expect("a pid"));
-        let is_priority = matches!(self, Self::Nice | Self::Idle | Self::Raised);
+        let is_priority = matches!(self, Self::Nice | Self::Raised);
         let counts = !is_priority || host.goes_by_priority();
         let is_possible = has_its_cgroup && counts && self.give(pid, cgroup.as_ref());
         probe.kill().ok();
@@ -88,7 +81,6 @@ impl Share {
         }
         let words: &[&str] = match self {
             Self::Nice => &["renice", "-n", "19", "-p"],
-            Self::Idle => &["chrt", "--idle", "--pid", "0"],
             Self::Raised => &["renice", "-n", "-5", "-p"],
             Self::RealTime => &["chrt", "--fifo", "--pid", "1"],
             Self::Usual | Self::Quota | Self::Weighted => return true,
