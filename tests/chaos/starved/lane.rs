@@ -122,7 +122,6 @@ impl Lane {
         both_end(&next).ok_or("the next doesn't end")?;
 
         let (seen, reason) = (scene.history.seen(name), first.reason());
-        let must_keep = self.is_slow();
         let wrong = |what: &str| Err(format!("{what}:\n{}\nthe next:\n{}", first.said(), next.said()));
         row.commands += usize::from(seen.begun);
         row.refused += usize::from(!seen.begun);
@@ -133,7 +132,7 @@ impl Lane {
                 lock(&scene.losses).add(name, self.name());
                 if is_stopped_by_cut {
                     row.cut += 1;
-                } else if must_keep {
+                } else if self.is_slow() {
                     return wrong("the lock was lost");
                 } else if self.share.starves() && !self.is_cut && !reason.is_busy_host {
                     return wrong("the lock was lost, and this host isn't named");

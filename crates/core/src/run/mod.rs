@@ -249,11 +249,11 @@ impl Run {
             return out;
         }
         let timeout = self.state.claim.lease().map(Lease::timeout);
-        let held_up = if let Input::HeldUp(time) = input { time } else { Duration::ZERO };
-        self.state.lateness.looked(now, held_up, timeout);
-        if matches!(input, Input::HeldUp(_)) {
+        if let Input::HeldUp(time) = input {
+            self.state.lateness.looked(now, time, timeout);
             return out;
         }
+        self.state.lateness.looked(now, Duration::ZERO, timeout);
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
         if let Input::Session(key, SessionChange::ServersSay(servers)) = input {
             if self.state.claim.is_of(key) {
