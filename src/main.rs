@@ -10,6 +10,7 @@ use zklock::output;
 use zklock::output::stdout;
 use zklock::process::end::end;
 use zklock::process::limits;
+use zklock::process::priority::Priority;
 use zklock::process::sys;
 use zklock::process::system_error::explain;
 use zklock::run;
@@ -62,8 +63,9 @@ fn run_zklock() -> Exit {
 fn run_command(options: &Options, words: &[OsString]) -> anyhow::Result<Exit> {
     let job = options.job()?;
     cli::refuse_own_script(words, &job.invocation)?;
+    let priority = Priority::raise();
     let around = run::surroundings(options.ensemble.log_format == LogFormat::Text);
-    run::run(options.plan(&job.invocation, around), &job, &options.connection())
+    run::run(options.plan(&job.invocation, around), &job, &options.connection(), priority)
 }
 
 /// Reports why zklock doesn't start: help goes to stdout, and a mistake to stderr.

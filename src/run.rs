@@ -19,15 +19,27 @@ use crate::output;
 use crate::plan::{ConnectionSpec, Invocation, JobSpec};
 use crate::process::clock;
 use crate::process::faked_clock::refuse_faked_clocks;
+use crate::process::priority::Priority;
 use crate::process::service_manager;
 
-/// Runs the command under its locks, and returns how zklock is to exit.
-pub fn run(plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Result<Exit> {
+/// Runs the command under its locks, and returns how zklock is to exit. `priority` is the command's, if zklock has a
+/// higher one.
+pub fn run(
+    plan: Plan,
+    job: &JobSpec,
+    connection: &ConnectionSpec,
+    priority: Option<Priority>,
+) -> Result<Exit> {
     fit::check(&plan, &job.invocation)?;
-    under_lock(plan, job, connection).with_context(|| job.invocation.first_lock().to_string())
+    under_lock(plan, job, connection, priority).with_context(|| job.invocation.first_lock().to_string())
 }
 
-fn under_lock(plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Result<Exit> {
+fn under_lock(
+    plan: Plan,
+    job: &JobSpec,
+    connection: &ConnectionSpec,
+    priority: Option<Priority>,
+) -> Result<Exit> {
     refuse_faked_clocks()?;
     // All files are read before there are two processes that could wait for a disk.
     let settings = Settings::new(connection, plan.connect_by())?;
@@ -37,7 +49,7 @@ fn under_lock(plan: Plan, job: &JobSpec, connection: &ConnectionSpec) -> Result<
     link::require_proc().context(start)?;
     let unrelated = monitor::unrelated_children()?;
     let records = plan.once_per.is_some();
-    match link::split().context(start)? {
+    match link::split(priority).context(start)? {
         Side::Worker(worker) => worker::work(worker, plan, job, &settings),
         Side::Monitor(monitor) => {
             output::mute();
@@ -77,6 +89,7 @@ pub fn surroundings(is_text: bool) -> Surroundings {
         began: clock::now(),
         shows_line: is_text && output::can_draw_line(),
         notifies: service_manager::is_there(),
+        has_idle_policy: Priority::current().is_some_and(Priority::is_idle),
         outer: held_outside(env::var_os(environment::HELD).as_deref()),
     }
 }

@@ -37,7 +37,7 @@ variants!(Message, message_name, MESSAGES:
     Queued, WaitingFor, StillWaiting, Acquired, Free, Busy, GaveUp, GaveUpStopped, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
     SignalIgnored, AwaitsLease, AwaitsServers, StillAwaitsServers, ServersAnswer, TimeoutGranted, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
     CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, NotConfirmed, LastSeenBusy,
-    KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, WaitsInside, NotStarted, Started, NotAwaited, ConnectionLost,
+    KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, WaitsInside, NotStarted, Started, NotAwaited, IdlePolicy, ConnectionLost,
     ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed, LeaveUnconfirmed,
 );
@@ -234,6 +234,7 @@ fn messages() -> Vec<Message> {
         ),
         M::Started { command: job() },
         M::NotAwaited,
+        M::IdlePolicy,
         M::ConnectionLost,
         M::ConnectedAgain,
         M::CommandKilled { command: job() },

@@ -65,6 +65,7 @@ impl Options {
             single_child: lock.single_child,
             kill_after: lock.kill_after,
             is_not_awaited: invocation.is_not_awaited(),
+            has_idle_policy: around.has_idle_policy,
             command: printable(&invocation.shown.to_string_lossy()),
             shows_line: around.shows_line,
             notifies: around.notifies,

@@ -20,6 +20,9 @@ pub fn become_command(mut launch: Launch, variables: &[(String, String)]) -> Spa
     }
     sys::drop_handlers();
     sys::restore_ignored(inherited.ignores_children);
+    if let Some(priority) = inherited.priority {
+        priority.restore();
+    }
     // Signals that have arrived since zklock began are delivered here.
     if let Err(error) = inherited.mask.thread_set_mask() {
         log::debug!("can't restore the signal mask: {error}");

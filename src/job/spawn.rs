@@ -35,7 +35,7 @@ pub struct Launch {
     is_separated: bool,
     /// The program with its arguments and environment, if they can be passed on.
     image: Result<Image, NulError>,
-    /// The signal state that zklock was started with, restored for the command.
+    /// What zklock was started with, restored for the command.
     pub inherited: InheritedState,
 }
 
@@ -141,7 +141,7 @@ pub fn spawn(
     page: Page,
     switch: Option<&DeadMansSwitch>,
 ) -> Result<(Pid, Option<Witness>), SpawnError> {
-    let InheritedState { mask, ignores_children, .. } = launch.inherited;
+    let InheritedState { mask, ignores_children, priority, .. } = launch.inherited;
     let worker = getpid();
     let before_exec = mask | Signal::SIGTSTP;
     let latest = latest.map(clock::on_clocks);
@@ -167,6 +167,10 @@ pub fn spawn(
         // A child that Ctrl-Z stopped before its exec would never be continued, because zklock waits for that exec.
         sys::ignore_until_exec(nix::libc::SIGTSTP);
         before_exec.thread_set_mask()?;
+        // Late, since from here on it may wait for a processor, and the worker waits for it.
+        if let Some(priority) = priority {
+            priority.restore();
+        }
         // The last check, in case all of zklock was frozen since it checked its lease.
         if latest.is_some_and(clock::has_come) {
             return Err(Errno::ETIME.into());

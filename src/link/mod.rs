@@ -27,9 +27,10 @@ pub use self::page::Page;
 pub use self::socket::{PairSocket, Received};
 pub use self::title::is_worker;
 use crate::process::clock;
+use crate::process::priority::Priority;
 use crate::process::sys::{self, ForkSide};
 
-/// The signal state that zklock was started with, to be restored for the command.
+/// What zklock was started with and has changed for itself, to be restored for the command.
 #[derive(Debug, Clone, Copy)]
 pub struct InheritedState {
     /// The signal mask.
@@ -38,6 +39,8 @@ pub struct InheritedState {
     pub ignores_children: bool,
     /// Whether this process was a child subreaper.
     pub was_subreaper: bool,
+    /// The priority, if zklock has a higher one itself.
+    pub priority: Option<Priority>,
 }
 
 /// One of the two processes, after the fork. Every signal is blocked in both.
@@ -58,7 +61,7 @@ pub struct MonitorSide {
     pub page: Page,
     /// The worker's process.
     pub worker: Pid,
-    /// The signal state that zklock was started with.
+    /// What zklock was started with.
     pub inherited: InheritedState,
 }
 
@@ -74,7 +77,7 @@ pub struct WorkerSide {
     pub monitor: Pid,
     /// The monitor's process group.
     pub group: Pid,
-    /// The signal state that zklock was started with.
+    /// What zklock was started with.
     pub inherited: InheritedState,
 }
 
@@ -89,8 +92,9 @@ pub fn require_proc() -> io::Result<()> {
     ))
 }
 
-/// Forks into two processes. Nothing may have been started before, not even a thread.
-pub fn split() -> io::Result<Side> {
+/// Forks into two processes. Nothing may have been started before, not even a thread. `priority` is what zklock had, if it
+/// has a higher one now.
+pub fn split(priority: Option<Priority>) -> io::Result<Side> {
     let page = Page::map()?;
     let (monitors, workers) =
         socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
@@ -102,7 +106,7 @@ pub fn split() -> io::Result<Side> {
     let ignores_children = sys::stop_ignoring_children();
     // Signals that arrive meanwhile stay pending until one of the processes can take them.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
-    let inherited = InheritedState { mask, ignores_children, was_subreaper };
+    let inherited = InheritedState { mask, ignores_children, was_subreaper, priority };
     match sys::split() {
         Ok(ForkSide::Parent(worker)) => {
             drop(workers);

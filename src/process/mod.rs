@@ -13,6 +13,7 @@ pub mod open_files;
 pub mod persist;
 #[cfg(planted)]
 pub mod planted;
+pub mod priority;
 pub mod proc_file;
 pub mod proc_stat;
 pub mod run_delay;

@@ -21,6 +21,10 @@ pub struct ProcessStat {
     pub stopped_by: Option<i32>,
     /// Whether its first thread has ended or is about to end.
     pub is_ending: bool,
+    /// Its nice value.
+    pub nice: i32,
+    /// Its scheduling policy, with its flag.
+    pub policy: i32,
     /// When it was started, in clock ticks since boot: together with the pid, this distinguishes it from every later
     /// process.
     pub started: u64,
@@ -47,13 +51,15 @@ pub fn parse(stat: &str) -> Option<ProcessStat> {
     // After terminal and the terminal's foreground.
     let flags: u64 = fields.nth(2)?.parse().ok()?;
     let is_ending = is_dead || flags & EXITING != 0;
-    // Field 22; the flags were field 9.
-    let started = fields.nth(12)?.parse().ok()?;
+    // Fields 19, 22 and 41; the flags were field 9.
+    let nice = fields.nth(9)?.parse().ok()?;
+    let started = fields.nth(2)?.parse().ok()?;
+    let policy = fields.nth(18).and_then(|policy| policy.parse().ok()).unwrap_or_default();
     // Field 52, the exit code of a dead process.
-    let code = fields.nth(29).and_then(|code| code.trim_end().parse().ok()).unwrap_or_default();
+    let code = fields.nth(10).and_then(|code| code.trim_end().parse().ok()).unwrap_or_default();
     let stopped_by = (state == "T").then_some(code);
     let (pid, name) = (pid.parse().ok()?, name.to_owned());
-    Some(ProcessStat { pid, name, parent, group, session, stopped_by, is_ending, started })
+    Some(ProcessStat { pid, name, parent, group, session, stopped_by, is_ending, nice, policy, started })
 }
 
 #[cfg(test)]
@@ -70,6 +76,8 @@ mod tests {
             session: 6,
             stopped_by,
             is_ending,
+            nice: 19,
+            policy: 41,
             started: 22,
         };
         let stat = |before: &str, flags: u64| {

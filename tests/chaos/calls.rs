@@ -13,8 +13,10 @@ use zklock_core::signal::SIGTERM;
 
 const SIGABRT: i32 = Signal::SIGABRT as i32;
 
-/// The calls that a run makes and that can fail, and about how often its busiest process makes them.
-const CALLS: [(&str, u64); 37] = [
+/// The calls of a run that may fail or take long, and about how often its busiest process makes them. `brk` and
+/// `rt_sigprocmask` aren't among them: the kernel always carries them out, so the C library relies on it.
+const CALLS: [(&str, u64); 46] = [
+    ("access", 1),
     ("clone", 1),
     ("clone3", 3),
     ("close", 28),
@@ -23,7 +25,9 @@ const CALLS: [(&str, u64); 37] = [
     ("epoll_ctl", 32),
     ("epoll_pwait", 10),
     ("eventfd2", 4),
-    ("fcntl", 35),
+    ("execve", 2),
+    ("fcntl", 45),
+    ("futex", 13),
     ("getdents64", 5),
     ("getrandom", 5),
     ("getsockopt", 1),
@@ -31,6 +35,9 @@ const CALLS: [(&str, u64); 37] = [
     ("kill", 3),
     ("madvise", 1),
     ("mlockall", 1),
+    ("mmap", 21),
+    ("mprotect", 14),
+    ("munmap", 9),
     ("newfstatat", 11),
     ("openat", 21),
     ("pipe2", 1),
@@ -40,9 +47,12 @@ const CALLS: [(&str, u64); 37] = [
     ("prctl", 11),
     ("prlimit64", 7),
     ("read", 89),
+    ("readlink", 2),
     ("recvfrom", 83),
+    ("rt_sigaction", 70),
     ("sendto", 3),
     ("setpgid", 3),
+    ("sigaltstack", 4),
     ("signalfd4", 1),
     ("socket", 3),
     ("socketpair", 1),
@@ -72,8 +82,17 @@ const EFFECTS: [&str; 9] = [
 const LASTING: [&str; 6] =
     ["error=ENOMEM", "error=EMFILE", "error=ENOSPC", "error=EIO", "error=EINVAL", "delay_enter=50000"];
 
-/// What can't be told if it lasts: without `write` there is no message.
-const ONCE: [&str; 2] = ["write", "close"];
+/// A call that fails isn't made at all here: what is to be closed would stay open for ever.
+const ONCE: [&str; 1] = ["close"];
+
+/// The kernel has no such errors for it, and the C library ends the program.
+const ONLY_SLOW: [&str; 1] = ["futex"];
+
+/// The effects that aren't delays begin so.
+const ERROR: &str = "error=";
+
+/// Without it there is no message.
+const TELLS: &str = "write";
 
 /// Every call of zklock is slow.
 const ALL_SLOW: (&str, &str) = ("all", "delay_enter=1000");
@@ -111,6 +130,7 @@ impl FailingCall {
         let (call, count) = CALLS[index(rng, CALLS.len())];
         let lasts = rng.below(2) == 0 && !ONCE.contains(&call);
         let effects: &[&str] = if lasts { &LASTING } else { &EFFECTS };
+        let effects: Vec<_> = effects.iter().copied().filter(|effect| is_possible(call, effect)).collect();
         let (effect, when) = (effects[index(rng, effects.len())], 1 + rng.below(count));
         let (call, effect, when) =
             if lasts && rng.below(20) == 0 { (ALL_SLOW.0, ALL_SLOW.1, 1) } else { (call, effect, when) };
@@ -174,9 +194,11 @@ impl FailingCall {
     /// What is wrong with the end of a run whose command `ended` by itself, or didn't, or never began (`None`).
     fn judge(self, output: &Output, ended: Option<bool>) -> Option<&'static str> {
         // It can happen before zklock begins: in the dynamic linker, or in Rust's runtime, which aborts.
+        let linker = ["while loading shared libraries", "cannot allocate TLS data structures"];
         let is_begun =
-            !output.stderr.contains("while loading shared libraries") && output.signal != Some(SIGABRT);
-        let is_told = output.stderr.contains("zklock: ");
+            !linker.iter().any(|text| output.stderr.contains(text)) && output.signal != Some(SIGABRT);
+        let is_told = output.stderr.contains("zklock: ")
+            || (self.lasts && self.call == TELLS && self.effect.starts_with(ERROR));
         let is_terminated = output.signal == Some(SIGTERM) || output.code == Some(128 + SIGTERM);
         match (output.code, ended) {
             _ if !is_begun => ended.map(|_| "the command ran without zklock"),
@@ -189,6 +211,10 @@ impl FailingCall {
             _ => Some("another exit code than the command's"),
         }
     }
+}
+
+fn is_possible(call: &str, effect: &str) -> bool {
+    !(ONLY_SLOW.contains(&call) && effect.starts_with(ERROR))
 }
 
 impl fmt::Display for FailingCall {

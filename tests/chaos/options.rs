@@ -1,6 +1,7 @@
 //! The command line of the checker; `scripts/chaos --help` describes it.
 
 use crate::support::Fault;
+use crate::support::network::SERVERS;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use std::hash::{BuildHasher, RandomState};
@@ -22,6 +23,9 @@ pub(crate) struct Options {
     /// Each server and each host is a machine of its own.
     #[arg(long)]
     pub(crate) hosts: bool,
+    /// How many servers there are then.
+    #[arg(long, default_value_t = SERVERS, requires = "hosts", value_parser = servers)]
+    pub(crate) servers: usize,
     /// Only these faults.
     #[arg(long = "fault", conflicts_with = "aim")]
     pub(crate) faults: Vec<Fault>,
@@ -103,9 +107,9 @@ impl Options {
         let minutes = self.duration.as_secs_f64() / 60.0;
         let aim = self.aim.map(|aim| format!(" --aim {aim:?}").to_lowercase()).unwrap_or_default();
         let course = match (self.hosts, self.starved) {
-            (true, _) => " --hosts",
-            (_, true) => " --starved",
-            _ => "",
+            (true, _) => format!(" --hosts --servers {}", self.servers),
+            (_, true) => " --starved".to_owned(),
+            _ => String::new(),
         };
         format!("{course} --minutes {minutes} --seed {seed}{aim}{faults}")
     }
@@ -136,6 +140,13 @@ pub(crate) fn parse() -> Options {
 fn minutes(text: &str) -> Result<Duration, String> {
     let minutes: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     Duration::try_from_secs_f64(minutes * 60.0).map_err(|why| why.to_string())
+}
+
+fn servers(text: &str) -> Result<usize, String> {
+    text.parse()
+        .ok()
+        .filter(|count| (3..=9).contains(count))
+        .ok_or_else(|| "not a number from 3 to 9".to_owned())
 }
 
 fn mistake(name: &str) -> Result<String, String> {

@@ -70,7 +70,7 @@ pub(crate) fn server_settings(rng: &mut Rng, aim: Option<Aim>) -> ServerSettings
 
 pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, dir: &Path) -> Outcome {
     let wires: &dyn Wires = if options.hosts {
-        &lan::start(settings, HOSTS + 1)
+        &lan::start(settings, options.servers, HOSTS + 1)
     } else {
         // On a busy machine another process can take a port between the choice of the port and the start of the server.
         let attempt = || catch_unwind(|| Network::start(settings, HOSTS + 1)).ok();

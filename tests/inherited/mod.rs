@@ -3,3 +3,4 @@
 mod descriptors;
 mod environment;
 mod limits;
+mod priority;

@@ -237,6 +237,8 @@ pub enum Message {
     },
     /// The command is setsid(1) and ends as soon as it has started what the lock is for.
     NotAwaited,
+    /// zklock has the scheduling policy `SCHED_IDLE`.
+    IdlePolicy,
     ConnectionLost,
     ConnectedAgain,
     LockLost {
@@ -563,6 +565,12 @@ impl Message {
                 "not_awaited",
                 "setsid doesn't wait here for what it runs, and the lock is released when setsid ends: write setsid -w",
             ),
+            Self::IdlePolicy => LogEntry::warning(
+                "warning",
+                "on a busy host zklock may get no processor time to stop the command when the lock is lost, because its \
+                 scheduling policy is SCHED_IDLE; give it to the command only: zklock PATH -- chrt --idle 0 COMMAND",
+            )
+            .with("reason", "idle_policy"),
             Self::ConnectionLost => {
                 LogEntry::step("disconnected", "connection lost; the command continues while the lease lasts")
             }

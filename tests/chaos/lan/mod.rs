@@ -9,7 +9,7 @@ use crate::fault::Draw;
 use crate::injector::{Injected, Injector, Undo};
 use crate::support::lan::Lan;
 use crate::support::machine::Machine;
-use crate::support::network::{SERVERS, ServerSettings};
+use crate::support::network::ServerSettings;
 use crate::support::packets::{Rules, Way};
 use crate::support::{Fault, Rng, Server, Target};
 use crate::wires::{Host, Wires};
@@ -28,9 +28,9 @@ fn larger_than(bytes: usize) -> String {
     format!("meta length > {bytes}")
 }
 
-/// Three servers and the hosts, whose network works and fails as it should.
-pub(crate) fn start(settings: ServerSettings, hosts: usize) -> Lan {
-    let lan = Lan::start(settings, SERVERS, hosts);
+/// The servers and the hosts, whose network works and fails as it should.
+pub(crate) fn start(settings: ServerSettings, servers: usize, hosts: usize) -> Lan {
+    let lan = Lan::start(settings, servers, hosts);
     self_check::check(&lan);
     lan
 }

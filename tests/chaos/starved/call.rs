@@ -30,7 +30,7 @@ impl Call {
         scene: &Scene<'_>,
         host: &Host,
         servers: &str,
-        (lock, session): (&str, u64),
+        (prefix, lock, session): (&[&str], &str, u64),
         job: &Job,
     ) -> Self {
         let call = Self { file: scene.dir.join(&job.name) };
@@ -49,7 +49,8 @@ impl Call {
             "--",
         ];
         let options = options.into_iter().map(str::to_owned);
-        let words = [program].into_iter().chain(options).chain(job.command(scene.history.path()));
+        let prefix = prefix.iter().map(|&word| word.to_owned());
+        let words = prefix.chain([program]).chain(options).chain(job.command(scene.history.path()));
         host.run(&words.collect::<Vec<_>>(), &scene.marker, &scene.dir, &call.file);
         call
     }

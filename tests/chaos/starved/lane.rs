@@ -86,18 +86,27 @@ impl Lane {
         let duration = if self.is_cut { session * 8 } else { duration };
         let descendants = rng.pick(&Descendants::ALL);
         let job = Job { name: name.to_owned(), duration, ignores_term: rng.chance(30), descendants };
-        let first = Call::start(scene, &scene.busy, &link.connect_string(), (&path, self.session), &job);
+        let first = Call::start(
+            scene,
+            &scene.busy,
+            &link.connect_string(),
+            (self.share.prefix(), &path, self.session),
+            &job,
+        );
         let begun = || scene.history.seen(name).begun;
         wait(scene, session * 4 + PATIENCE, || begun() || first.has_ended()).ok_or("it doesn't begin")?;
         // Only now: with hardly any processor time it may take minutes to begin.
         if let Some(zklock) = first.pid() {
             self.share.give(zklock, self.cgroup.as_ref());
+            if begun() {
+                self.share.check(zklock)?;
+            }
         }
         let next_name = format!("{name}-next");
         let job =
             Job { name: next_name.clone(), duration: rng.millis(50, 300), ignores_term: false, descendants };
         let servers = scene.server.connect_string();
-        let next = Call::start(scene, &scene.other, &servers, (&path, DEFAULT_S), &job);
+        let next = Call::start(scene, &scene.other, &servers, (&[], &path, DEFAULT_S), &job);
 
         let mut is_stopped_by_cut = false;
         if self.is_cut {
@@ -128,6 +137,8 @@ impl Lane {
         match first.code() {
             Some(0) if seen.ended => row.completed += 1,
             Some(FAILURE) if !seen.begun => {}
+            // Between its start and its first sign of life.
+            Some(LOST) if !seen.begun && self.share == Share::GivenUp && reason.is_busy_host => row.lost += 1,
             Some(LOST) if seen.begun => {
                 lock(&scene.losses).add(name, self.name());
                 if is_stopped_by_cut {

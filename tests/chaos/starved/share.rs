@@ -1,14 +1,18 @@
 //! How much processor time a zklock and its command get.
 
 use super::host::Host;
-use crate::support::{Cgroup, children_of};
+use crate::support::{Cgroup, children_of, command_of, worker_of};
 use nix::unistd::Pid;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Its weight among the busy processes, or its quota. `SCHED_IDLE` isn't among them: the kernel promises it nothing, and a
-/// command that gets a moment of time before zklock does can't be stopped by it.
+// Two scheduling policies (sched(7)).
+const USUAL: u32 = 0;
+const IDLE: u32 = 5;
+
+/// Its weight among the busy processes, or its quota. `SCHED_IDLE` for all of it isn't among them: the kernel promises it
+/// nothing, and a command that gets a moment of time before zklock does can't be stopped by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
     /// As much as each busy process.
@@ -21,11 +25,13 @@ pub(super) enum Share {
     /// A cgroup of its own, of ten times the weight of another.
     Weighted,
     RealTime,
+    /// `SCHED_IDLE` from the start, which zklock gives up and its command keeps. Takes `CAP_SYS_NICE`.
+    GivenUp,
 }
 
 impl Share {
-    pub(super) const ALL: [Self; 6] =
-        [Self::Usual, Self::Nice, Self::Quota, Self::Raised, Self::Weighted, Self::RealTime];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Usual, Self::Nice, Self::Quota, Self::Raised, Self::Weighted, Self::RealTime, Self::GivenUp];
 
     /// The name in the table, and in the names of contenders.
     pub(super) fn names(self) -> (&'static str, &'static str) {
@@ -36,6 +42,7 @@ impl Share {
             Self::Raised => ("nice -n -5", "raised"),
             Self::Weighted => ("CPUWeight=1000", "weighted"),
             Self::RealTime => ("chrt -f 1", "realtime"),
+            Self::GivenUp => ("chrt --idle 0", "given-up"),
         }
     }
 
@@ -45,15 +52,40 @@ impl Share {
         matches!(self, Self::Nice | Self::Quota)
     }
 
+    /// The words that start it.
+    pub(super) fn prefix(self) -> &'static [&'static str] {
+        if self == Self::GivenUp { &["chrt", "--idle", "0"] } else { &[] }
+    }
+
+    fn may_begin(self) -> bool {
+        let prefix = self.prefix();
+        let mut leaving = Command::new("env");
+        leaving.args(prefix).args(["chrt", "--other", "0", "true"]).stderr(Stdio::null());
+        prefix.is_empty() || leaving.status().is_ok_and(|status| status.success())
+    }
+
+    /// What is wrong with the priorities of a zklock and its command that began so.
+    pub(super) fn check(self, zklock: Pid) -> Result<(), String> {
+        if self != Self::GivenUp {
+            return Ok(());
+        }
+        let worker = worker_of(zklock);
+        let policies = [zklock, worker, command_of(zklock)].map(policy);
+        if policies == [Some(USUAL), Some(USUAL), Some(IDLE)] {
+            return Ok(());
+        }
+        Err(format!("the scheduling policies of monitor, worker and command are {policies:?}"))
+    }
+
     /// Whether this machine and this user can have it. If not, that is printed.
     pub(super) fn is_possible(self, host: &Host) -> bool {
         let cgroup = self.cgroup(Duration::from_secs(10));
         let has_its_cgroup = cgroup.is_some() || !matches!(self, Self::Quota | Self::Weighted);
         let mut probe = Command::new("sleep").arg("60").spawn().expect("a process");
         let pid = Pid::from_raw(probe.id().try_into().expect("a pid"));
-        let is_priority = matches!(self, Self::Nice | Self::Raised);
+        let is_priority = matches!(self, Self::Nice | Self::Raised | Self::GivenUp);
         let counts = !is_priority || host.goes_by_priority();
-        let is_possible = has_its_cgroup && counts && self.give(pid, cgroup.as_ref());
+        let is_possible = has_its_cgroup && counts && self.give(pid, cgroup.as_ref()) && self.may_begin();
         probe.kill().ok();
         probe.wait().ok();
         if !is_possible {
@@ -83,7 +115,7 @@ impl Share {
             Self::Nice => &["renice", "-n", "19", "-p"],
             Self::Raised => &["renice", "-n", "-5", "-p"],
             Self::RealTime => &["chrt", "--fifo", "--pid", "1"],
-            Self::Usual | Self::Quota | Self::Weighted => return true,
+            Self::Usual | Self::Quota | Self::Weighted | Self::GivenUp => return true,
         };
         threads(root).into_iter().all(|thread| {
             let mut give = Command::new(words[0]);
@@ -93,6 +125,12 @@ impl Share {
                 || !fs::exists(format!("/proc/{thread}")).unwrap_or(true)
         })
     }
+}
+
+/// Of a process (sched(7)).
+fn policy(pid: Pid) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(38)?.parse().ok()
 }
 
 /// A process and its descendants: those that have left it are children of zklock's worker.

@@ -52,6 +52,8 @@ pub struct Plan {
     pub kill_after: Duration,
     /// Whether the command ends before what it starts.
     pub is_not_awaited: bool,
+    /// Whether zklock gets processor time only while no other process wants any.
+    pub has_idle_policy: bool,
     /// The command's name in messages.
     pub command: String,
     /// Whether a waiting line is shown.
@@ -73,6 +75,8 @@ pub struct Surroundings {
     pub shows_line: bool,
     /// Whether a service manager is told about the run.
     pub notifies: bool,
+    /// Whether zklock gets processor time only while no other process wants any.
+    pub has_idle_policy: bool,
     /// Every lock that is said to be held around zklock.
     pub outer: Vec<HeldLock>,
 }

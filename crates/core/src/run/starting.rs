@@ -40,6 +40,9 @@ pub(super) fn on(input: Input, ctx: &mut Context<'_>) -> Option<Next> {
             if ctx.plan.is_not_awaited {
                 ctx.say(Message::NotAwaited);
             }
+            if ctx.plan.has_idle_policy && ctx.plan.terminates {
+                ctx.say(Message::IdlePolicy);
+            }
             Next::Run
         }
         Err((code, why)) => {

@@ -17,6 +17,12 @@ fn a_zklock_alone_runs_its_command_and_releases() {
 }
 
 #[test]
+fn a_zklock_that_gets_idle_time_only_warns_when_its_command_begins() {
+    let mut script = Script::of(Plan { has_idle_policy: true, ..plan() }).in_full();
+    script.running().is(TRANSCRIPTS, "idle_policy");
+}
+
+#[test]
 fn a_lost_lease_stops_the_command_in_time() {
     let mut script = Script::of(plan());
     script

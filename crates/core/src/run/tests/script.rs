@@ -63,6 +63,7 @@ pub(super) fn plan() -> Plan {
         single_child: false,
         kill_after: seconds(2.0),
         is_not_awaited: false,
+        has_idle_policy: false,
         command: "job".to_owned(),
         shows_line: false,
         notifies: false,

@@ -330,6 +330,7 @@ impl Zklock {
             session_timeout: Duration::from_nanos(contender.session_timeout),
             signal: 15,
             is_not_awaited: false,
+            has_idle_policy: false,
             command: "job".to_owned(),
             shows_line: false,
             notifies: contender.progress.is_some(),
