@@ -163,6 +163,12 @@ fn waits() -> Vec<ServerWait> {
     waits
 }
 
+fn suspensions() -> [Message; 3] {
+    let cases = [(false, true), (false, false), (true, true)];
+    let command = "backup.sh".to_owned();
+    cases.map(|(wants_terminal, held)| Message::Suspended { command: command.clone(), wants_terminal, held })
+}
+
 fn messages() -> Vec<Message> {
     use Message as M;
     let who = || "web-1:4711 (nightly backup)".to_owned();
@@ -238,9 +244,6 @@ fn messages() -> Vec<Message> {
         M::ConnectionLost,
         M::ConnectedAgain,
         M::CommandKilled { command: job() },
-        M::Suspended { command: job(), wants_terminal: false, held: true },
-        M::Suspended { command: job(), wants_terminal: false, held: false },
-        M::Suspended { command: job(), wants_terminal: true, held: true },
         M::LeftAfterKill(
             "process 4711 (x) belongs to another user, whose processes zklock may not signal".to_owned(),
         ),
@@ -252,6 +255,7 @@ fn messages() -> Vec<Message> {
         M::ReleaseUnconfirmed,
         M::LeaveUnconfirmed,
     ];
+    messages.extend(suspensions());
     messages.extend(troubles().into_iter().map(M::Contender));
     messages.extend(
         waits().into_iter().flat_map(|wait| [M::AwaitsServers(wait.clone()), M::StillAwaitsServers(wait)]),
