@@ -1,7 +1,7 @@
 //! Connections that are too slow for a lease: zklock reports that before it starts the command, and leaves the queue.
 
 use crate::support::{
-    At, Case, DEADLINE, Proxy, assert_no_processes, end, op, pass_time, shared, wait_until,
+    At, Case, DEADLINE, Output, Proxy, assert_no_processes, end, op, pass_time, shared, wait_until,
 };
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,14 +41,21 @@ fn a_too_slow_connection_is_reported_before_the_command_starts() {
     }
 }
 
+/// It is the smallest one, so it works only as long as the line is as fast as before: on a busy machine it may not be, and
+/// the line is measured again.
 #[test]
 fn the_proposed_session_timeout_works() {
     let (_proxy, case) = behind("slow-line-better", ms(400));
-    let refused = case.lock(&["--session-timeout", "2"], ["echo", "ran"]).run();
-    let timeout = proposal(&refused.assert_code(125).stderr).to_string();
-    // Longer than a lease that isn't renewed.
-    let command = ["sh", "-c", &format!("sleep {timeout}; sleep {timeout}; echo ran")];
-    let output = case.lock(&["--session-timeout", &timeout], command).run();
+    let mut outputs = (0..4).map(|_| {
+        let refused = case.lock(&["--session-timeout", "2"], ["echo", "ran"]).run();
+        let timeout = proposal(&refused.assert_code(125).stderr).to_string();
+        // Longer than a lease that isn't renewed.
+        let command = ["sh", "-c", &format!("sleep {timeout}; sleep {timeout}; echo ran")];
+        case.lock(&["--session-timeout", &timeout], command).run()
+    });
+    let is_slower =
+        |output: &Output| output.code == Some(123) && output.stderr.contains("connection is slow");
+    let output = outputs.find(|output| !is_slower(output)).expect("a line that is as fast as before");
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 

@@ -77,10 +77,16 @@ const EFFECTS: [&str; 9] = [
     "delay_enter=2000000",
 ];
 
-/// How calls of one kind fail from some time on. Those for which EAGAIN is an answer would answer it for ever, and EINTR
-/// makes the standard library repeat some for ever.
-const LASTING: [&str; 6] =
-    ["error=ENOMEM", "error=EMFILE", "error=ENOSPC", "error=EIO", "error=EINVAL", "delay_enter=50000"];
+/// How calls of one kind fail from some time on. EINTR isn't among them: it makes the standard library repeat some for
+/// ever.
+const LASTING: [&str; 7] =
+    ["error=ENOMEM", AGAIN, "error=EMFILE", "error=ENOSPC", "error=EIO", "error=EINVAL", "delay_enter=50000"];
+
+const AGAIN: &str = "error=EAGAIN";
+
+/// For these it means that there is nothing yet, which may well be so for ever.
+const NOTHING_YET: [&str; 10] =
+    ["connect", "epoll_pwait", "getrandom", "poll", "ppoll", "read", "recvfrom", "sendto", "write", "writev"];
 
 /// A call that fails isn't made at all here: what is to be closed would stay open for ever.
 const ONCE: [&str; 1] = ["close"];
@@ -130,7 +136,8 @@ impl FailingCall {
         let (call, count) = CALLS[index(rng, CALLS.len())];
         let lasts = rng.below(2) == 0 && !ONCE.contains(&call);
         let effects: &[&str] = if lasts { &LASTING } else { &EFFECTS };
-        let effects: Vec<_> = effects.iter().copied().filter(|effect| is_possible(call, effect)).collect();
+        let effects: Vec<_> =
+            effects.iter().copied().filter(|effect| is_possible(call, effect, lasts)).collect();
         let (effect, when) = (effects[index(rng, effects.len())], 1 + rng.below(count));
         let (call, effect, when) =
             if lasts && rng.below(20) == 0 { (ALL_SLOW.0, ALL_SLOW.1, 1) } else { (call, effect, when) };
@@ -213,8 +220,9 @@ impl FailingCall {
     }
 }
 
-fn is_possible(call: &str, effect: &str) -> bool {
-    !(ONLY_SLOW.contains(&call) && effect.starts_with(ERROR))
+fn is_possible(call: &str, effect: &str, lasts: bool) -> bool {
+    let is_nothing_yet = lasts && effect == AGAIN && NOTHING_YET.contains(&call);
+    !(is_nothing_yet || ONLY_SLOW.contains(&call) && effect.starts_with(ERROR))
 }
 
 impl fmt::Display for FailingCall {

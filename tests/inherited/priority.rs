@@ -46,7 +46,7 @@ fn zklock_gives_up_a_low_priority_and_the_command_keeps_it() {
 fn a_command_under_the_lock_around_it_keeps_a_low_priority() {
     let case = Case::new("inner-priority");
     let (hosts, path) = (case.hosts(), case.path());
-    let inner = format!("exec {LOWEST} \"$0\" -z {hosts} {path} -- sh -c \"$1\"");
+    let inner = format!("exec {LOWEST} \"$0\" -z {hosts} --connect-timeout 100 {path} -- sh -c \"$1\"");
     let output = case.lock(&[], ["sh", "-c", &inner, env!("CARGO_BIN_EXE_zklock"), SHOW]).run();
     assert_eq!(output.assert_code(0).stdout.lines().next(), Some(&*bare(LOWEST, "true")), "{output}");
     assert_eq!(output.stderr, "");
@@ -58,7 +58,8 @@ fn who_may_not_leave_sched_idle_is_warned() {
     let case = Case::new("idle-user");
     let zklock = |words: &str| {
         let words: Vec<_> = ["prlimit", "--nice=0"].into_iter().chain(words.split(' ')).collect();
-        user.zklock(case.hosts(), &words)
+        // Beside other tests, idle time is rare.
+        user.zklock(case.hosts(), &words).args(["--connect-timeout", "100"])
     };
     let output = zklock(LOWEST).args([case.path(), "--", "sh", "-c", SHOW]).run();
     output.assert_code(0).assert_stderr(WARNING);

@@ -35,7 +35,7 @@ fn is_named(hosts: &str, what: &str) {
     let reason = format!("the server closed the connection each time zklock tried to {what}");
     let marker = new_marker();
     let run = Zklock::at(hosts, &marker).args(["/t/closing", "--", "echo", "must not run"]).spawn();
-    let check = Zklock::at(hosts, &marker).args(["check", "--connect-timeout", "2", "/t/closing"]).spawn();
+    let check = Zklock::at(hosts, &marker).args(["check", "--connect-timeout", "10", "/t/closing"]).spawn();
     let output = run.wait(DEADLINE);
     output.assert_code(125).assert_stderr(&format!("/t/closing: {reason}")).assert_stderr("jute.maxbuffer");
     assert_eq!(output.stdout, "");

@@ -3,6 +3,7 @@
 use super::{end, end_all, holder, json, status};
 use crate::support::{Case, DEADLINE, Observer, Server, Zklock};
 use serde_json::Value;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use zookeeper::CreateMode;
 
 /// The paths of the found locks, in order.
@@ -65,16 +66,17 @@ fn a_wide_tree_is_shown_completely() {
     let case = Case::new("recursive-wide");
     let base = format!("{}-wide", case.path());
     case.observer().mkdirs(&base);
-    let made = base.clone();
+    let (made, made_so_far) = (base.clone(), AtomicUsize::new(0));
     case.observer()
         .call("create", move |client| {
-            for index in 0..1_200 {
+            // It goes on after what was made in time.
+            for index in made_so_far.load(SeqCst)..1_200 {
                 let acl = zookeeper::Acl::open_unsafe().clone();
                 let path = format!("{made}/.job{index:04}.zklock-last");
                 match client.create(&path, vec![], acl, CreateMode::Persistent) {
-                    Ok(_) | Err(zookeeper::ZkError::NodeExists) => {}
+                    Ok(_) | Err(zookeeper::ZkError::NodeExists) => made_so_far.fetch_max(index, SeqCst),
                     Err(error) => return Err(error),
-                }
+                };
             }
             Ok(())
         })

@@ -186,7 +186,8 @@ fn a_watch_survives_an_outage_in_the_middle_of_a_recursive_listing() {
 
 #[test]
 fn a_watch_survives_the_end_of_its_session_during_a_listing() {
-    assert_survives_at(op::GET_CHILDREN, 1.0, false);
+    // On a busy machine it must not end before.
+    assert_survives_at(op::GET_CHILDREN, 3.0, false);
 }
 
 #[test]

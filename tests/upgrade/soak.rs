@@ -58,6 +58,7 @@ fn no_more_slots_are_held_than_there_are() {
         let case = Case::new("upgrade-soak-slots");
         let history = case.history();
         run(&case, &history, [first, second], |_| ("slot", &["--slots", "2"]));
-        assert_eq!(history.most_at_once(), 2);
+        let most = history.most_at_once();
+        assert!((1..=2).contains(&most), "{most}");
     });
 }
