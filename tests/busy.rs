@@ -47,7 +47,7 @@ fn a_waiter_that_gives_up_names_the_holder_as_n_does() {
     case.wait_for_contenders(4);
     end(first);
     let busy = format!("held by {}:{} (second)", host(), second.pid());
-    late.wait(DEADLINE).assert_code(124).assert_stderr("busy: gave up after 10 s; ").assert_stderr(&busy);
+    late.wait(DEADLINE).assert_code(124).assert_stderr("busy: gave up after 10").assert_stderr(&busy);
     end(second);
     writer.wait(DEADLINE).assert_code(0);
 }

@@ -160,6 +160,13 @@ fn a_stopped_waiter_for_several_queues_for_no_further_one() {
     goes_on_after(&mut shell, &history, vec![]);
 }
 
+/// The time is that of the message, which a busy machine writes a little later.
+#[track_caller]
+fn assert_gives_up(shell: &mut Shell, path: &str, why: &str) {
+    shell.terminal().expect(&format!("{path}: busy: gave up after 10"), DEADLINE);
+    shell.terminal().expect(&format!(" s: {why}"), DEADLINE);
+}
+
 /// It holds the first of two locks when it is stopped, and `-w` runs out. The second one is busy.
 #[test]
 fn a_limit_that_runs_out_after_it_released_the_first_of_several_names_the_busy_one() {
@@ -175,8 +182,7 @@ fn a_limit_that_runs_out_after_it_released_the_first_of_several_names_the_busy_o
     stop(&mut shell);
     let left = format!("{}: stopped before its command started: left the queue", case.path());
     assert!(shell.terminal().text().contains(&left), "{}", shell.terminal().text());
-    let message = format!("{second}: busy: gave up after 10 s: stopped before its command started");
-    shell.terminal().expect(&message, DEADLINE);
+    assert_gives_up(&mut shell, &second, "stopped before its command started");
     shell.enter("fg", DEADLINE);
     shell.prompt(DEADLINE);
     assert_eq!(shell.code(DEADLINE), 124);
@@ -191,8 +197,7 @@ fn assert_busy_at_the_limit(case: &Case, paths: &str) {
     let mut shell = stopped_behind(case, &history, &format!("-w 10 {paths}"), 1);
     end(first);
     shell.terminal().expect("left the queue until it is continued", DEADLINE);
-    let message = format!("{}: busy: gave up after 10 s: became first while stopped", case.path());
-    shell.terminal().expect(&message, DEADLINE);
+    assert_gives_up(&mut shell, case.path(), "became first while stopped");
     shell.enter("fg", DEADLINE);
     shell.prompt(DEADLINE);
     assert_eq!(shell.code(DEADLINE), 124);

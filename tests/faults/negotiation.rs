@@ -22,7 +22,7 @@ fn session_timeouts(server: &Server) -> Vec<u64> {
 #[test]
 fn another_timeout_is_agreed_on_before_anything_is_created() {
     let server = server();
-    for asked in ["30", "1", "6"] {
+    for asked in ["30", "4", "6"] {
         let proxy = Proxy::to(&server);
         // The observer opens its session with its first request.
         let case = Case::on(&server, "agreed").through(&proxy.connect_string());

@@ -93,7 +93,7 @@ fn a_watch_shows_revokes_and_successes() {
 fn a_watch_sends_no_request_without_a_change() {
     let proxy = Proxy::to(shared());
     let case = Case::new("watch-quiet").through(&proxy.connect_string());
-    let watch = watch_with_session(&case, 2.0);
+    let watch = watch_with_session(&case, 6.0);
     let (requests, pings) = (proxy.count_all(), proxy.count(op::PING));
     wait_until("time to pass", DEADLINE, || proxy.count(op::PING) >= pings + 5);
     assert_eq!(proxy.count_all(), requests);
