@@ -138,7 +138,9 @@ impl Lane {
             Some(0) if seen.ended => row.completed += 1,
             Some(FAILURE) if !seen.begun => {}
             // Between its start and its first sign of life.
-            Some(LOST) if !seen.begun && self.share == Share::GivenUp && reason.is_busy_host => row.lost += 1,
+            Some(LOST) if !seen.begun && !self.share.prefix().is_empty() && reason.is_busy_host => {
+                row.lost += 1;
+            }
             Some(LOST) if seen.begun => {
                 lock(&scene.losses).add(name, self.name());
                 if is_stopped_by_cut {

@@ -7,17 +7,12 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-// Two scheduling policies (sched(7)).
-const USUAL: u32 = 0;
-const IDLE: u32 = 5;
-
-/// Its weight among the busy processes, or its quota. `SCHED_IDLE` for all of it isn't among them: the kernel promises it
-/// nothing, and a command that gets a moment of time before zklock does can't be stopped by it.
+/// Its weight among the busy processes, or its quota. A low priority that zklock can't give up isn't among them: the kernel
+/// promises it nothing, and a command that gets a moment of time before zklock does can't be stopped by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Share {
     /// As much as each busy process.
     Usual,
-    Nice,
     /// A cgroup of its own, with a hog.
     Quota,
     /// More, which takes `CAP_SYS_NICE`.
@@ -25,13 +20,15 @@ pub(super) enum Share {
     /// A cgroup of its own, of ten times the weight of another.
     Weighted,
     RealTime,
-    /// `SCHED_IDLE` from the start, which zklock gives up and its command keeps. Takes `CAP_SYS_NICE`.
-    GivenUp,
+    /// `nice -n 19` from the start, which zklock gives up and its command keeps. Takes `CAP_SYS_NICE`.
+    Nice,
+    /// The same with `SCHED_IDLE`.
+    Idle,
 }
 
 impl Share {
     pub(super) const ALL: [Self; 7] =
-        [Self::Usual, Self::Nice, Self::Quota, Self::Raised, Self::Weighted, Self::RealTime, Self::GivenUp];
+        [Self::Usual, Self::Quota, Self::Raised, Self::Weighted, Self::RealTime, Self::Nice, Self::Idle];
 
     /// The name in the table, and in the names of contenders.
     pub(super) fn names(self) -> (&'static str, &'static str) {
@@ -42,39 +39,45 @@ impl Share {
             Self::Raised => ("nice -n -5", "raised"),
             Self::Weighted => ("CPUWeight=1000", "weighted"),
             Self::RealTime => ("chrt -f 1", "realtime"),
-            Self::GivenUp => ("chrt --idle 0", "given-up"),
+            Self::Idle => ("chrt --idle 0", "idle"),
         }
     }
 
     /// Whether it is so little that a lock is lost for it. With a larger share it is lost only to what else slows down the
     /// server or the connection.
     pub(super) fn starves(self) -> bool {
-        matches!(self, Self::Nice | Self::Quota)
+        self == Self::Quota
+    }
+
+    /// The words that start it, nice value and scheduling policy of its command (sched(7)), if zklock gives those up.
+    fn low(self) -> Option<(&'static [&'static str], [i32; 2])> {
+        match self {
+            Self::Nice => Some((&["nice", "-n", "19"], [19, 0])),
+            Self::Idle => Some((&["chrt", "--idle", "0"], [0, 5])),
+            _ => None,
+        }
     }
 
     /// The words that start it.
     pub(super) fn prefix(self) -> &'static [&'static str] {
-        if self == Self::GivenUp { &["chrt", "--idle", "0"] } else { &[] }
+        self.low().map_or(&[], |(words, _)| words)
     }
 
-    fn may_begin(self) -> bool {
-        let prefix = self.prefix();
-        let mut leaving = Command::new("env");
-        leaving.args(prefix).args(["chrt", "--other", "0", "true"]).stderr(Stdio::null());
-        prefix.is_empty() || leaving.status().is_ok_and(|status| status.success())
+    fn may_be_given_up(self) -> bool {
+        let mut shell = Command::new("env");
+        let give_up = "renice -n 0 -p $$ && chrt --other --pid 0 $$ && [ \"$(nice)\" = 0 ]";
+        shell.args(self.prefix()).args(["sh", "-c", give_up]).stdout(Stdio::null()).stderr(Stdio::null());
+        self.low().is_none() || shell.status().is_ok_and(|status| status.success())
     }
 
-    /// What is wrong with the priorities of a zklock and its command that began so.
+    /// What is wrong with the priorities of a zklock and its command.
     pub(super) fn check(self, zklock: Pid) -> Result<(), String> {
-        if self != Self::GivenUp {
+        let Some((_, of_command)) = self.low() else { return Ok(()) };
+        let found = [zklock, worker_of(zklock), command_of(zklock)].map(priority);
+        if found == [Some([0, 0]), Some([0, 0]), Some(of_command)] {
             return Ok(());
         }
-        let worker = worker_of(zklock);
-        let policies = [zklock, worker, command_of(zklock)].map(policy);
-        if policies == [Some(USUAL), Some(USUAL), Some(IDLE)] {
-            return Ok(());
-        }
-        Err(format!("the scheduling policies of monitor, worker and command are {policies:?}"))
+        Err(format!("nice value and scheduling policy of monitor, worker and command are {found:?}"))
     }
 
     /// Whether this machine and this user can have it. If not, that is printed.
@@ -83,9 +86,10 @@ impl Share {
         let has_its_cgroup = cgroup.is_some() || !matches!(self, Self::Quota | Self::Weighted);
         let mut probe = Command::new("sleep").arg("60").spawn().expect("a process");
         let pid = Pid::from_raw(probe.id().try_into().expect("a pid"));
-        let is_priority = matches!(self, Self::Nice | Self::Raised | Self::GivenUp);
+        let is_priority = matches!(self, Self::Nice | Self::Idle | Self::Raised);
         let counts = !is_priority || host.goes_by_priority();
-        let is_possible = has_its_cgroup && counts && self.give(pid, cgroup.as_ref()) && self.may_begin();
+        let is_possible =
+            has_its_cgroup && counts && self.give(pid, cgroup.as_ref()) && self.may_be_given_up();
         probe.kill().ok();
         probe.wait().ok();
         if !is_possible {
@@ -112,10 +116,9 @@ impl Share {
             return true;
         }
         let words: &[&str] = match self {
-            Self::Nice => &["renice", "-n", "19", "-p"],
             Self::Raised => &["renice", "-n", "-5", "-p"],
             Self::RealTime => &["chrt", "--fifo", "--pid", "1"],
-            Self::Usual | Self::Quota | Self::Weighted | Self::GivenUp => return true,
+            Self::Usual | Self::Quota | Self::Weighted | Self::Nice | Self::Idle => return true,
         };
         threads(root).into_iter().all(|thread| {
             let mut give = Command::new(words[0]);
@@ -127,10 +130,11 @@ impl Share {
     }
 }
 
-/// Of a process (sched(7)).
-fn policy(pid: Pid) -> Option<u32> {
+/// The nice value and the scheduling policy of a process.
+fn priority(pid: Pid) -> Option<[i32; 2]> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(") ")?.1.split(' ').nth(38)?.parse().ok()
+    let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
+    Some([fields.get(16)?.parse().ok()?, fields.get(38)?.parse().ok()?])
 }
 
 /// A process and its descendants: those that have left it are children of zklock's worker.
