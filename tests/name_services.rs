@@ -6,7 +6,6 @@ use crate::support::{
 };
 use nix::sys::signal::Signal;
 use std::fs;
-use std::time::Duration;
 
 /// A host name that is only in zklock's own `/etc/hosts`.
 const IN_FILE: &str = "file.zklock.test";
