@@ -7,6 +7,7 @@ use std::process::Command;
 /// A package with the program, and with a page whose directory has a blank in its name.
 const PACKAGE: &str = r"
     umask 022
+    export SOURCE_DATE_EPOCH=1700000000
     mkdir --parents tree/DEBIAN tree/usr/bin 'tree/usr/share/doc/a page'
     printf '%s\n' 'Package: zklock' 'Version: 1' 'Architecture: all' \
         'Maintainer: The zklock developers <zklock@example.org>' 'Description: for a test' >tree/DEBIAN/control
@@ -25,9 +26,10 @@ fn the_debian_package_has_the_md5_sum_of_each_file_and_nothing_else_changes() {
     shell(dir, PACKAGE);
     let contents = shell(dir, "dpkg-deb --contents small.deb");
     let control = shell(dir, "dpkg-deb --field small.deb");
-    // The umask of someone who keeps files private must not get into the package.
+    // The umask of someone who keeps files private must not get into the package. Without the variable a directory would
+    // have another time in another minute.
     let script = format!(
-        "umask 077; work=$PWD/work; mkdir work; \
+        "umask 077; export SOURCE_DATE_EPOCH=1700000000; work=$PWD/work; mkdir work; \
          source '{ROOT}/scripts/packaging/deb.sh'; add_md5sums small.deb"
     );
     shell(dir, &script);
