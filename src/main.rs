@@ -63,9 +63,9 @@ fn run_zklock() -> Exit {
 fn run_command(options: &Options, words: &[OsString]) -> anyhow::Result<Exit> {
     let job = options.job()?;
     cli::refuse_own_script(words, &job.invocation)?;
-    let priority = Priority::raise();
-    let around = run::surroundings(options.ensemble.log_format == LogFormat::Text);
-    run::run(options.plan(&job.invocation, around), &job, &options.connection(), priority)
+    let raised = Priority::raise();
+    let around = run::surroundings(options.ensemble.log_format == LogFormat::Text, raised.is_idle);
+    run::run(options.plan(&job.invocation, around), &job, &options.connection(), raised.had)
 }
 
 /// Reports why zklock doesn't start: help goes to stdout, and a mistake to stderr.

@@ -84,12 +84,12 @@ fn under_outer_locks(
 }
 
 /// What is around a run that begins now. A waiting line is only shown if messages are text.
-pub fn surroundings(is_text: bool) -> Surroundings {
+pub fn surroundings(is_text: bool, has_idle_policy: bool) -> Surroundings {
     Surroundings {
         began: clock::now(),
         shows_line: is_text && output::can_draw_line(),
         notifies: service_manager::is_there(),
-        has_idle_policy: Priority::current().is_some_and(Priority::is_idle),
+        has_idle_policy,
         outer: held_outside(env::var_os(environment::HELD).as_deref()),
     }
 }

@@ -14,30 +14,39 @@ pub struct Priority {
     nice: i32,
 }
 
+/// What became of the priority of this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Raised {
+    /// What it had, if it has a higher one now.
+    pub had: Option<Priority>,
+    /// Whether it gets time only while no other process wants any (`SCHED_IDLE`, sched(7)).
+    pub is_idle: bool,
+}
+
 impl Priority {
     /// That of this process. `None` if the kernel doesn't show it.
-    pub fn current() -> Option<Self> {
+    fn current() -> Option<Self> {
         let stat = proc_stat::of(getpid())?;
         Some(Self { policy: stat.policy, nice: stat.nice })
     }
 
     /// Gives this process the usual policy and nice value if it has lower ones and may: with `CAP_SYS_NICE`, or with a
-    /// limit `RLIMIT_NICE` of 20. Returns what it had, if anything was changed.
+    /// limit `RLIMIT_NICE` of 20.
     ///
     /// A filter of system calls may kill who only tries, so nothing is tried below one.
-    pub fn raise() -> Option<Self> {
-        let had = Self::current()?;
-        if !had.is_low() || is_filtered() {
-            return None;
+    pub fn raise() -> Raised {
+        let Some(had) = Self::current().filter(|had| had.is_low()) else { return Raised::default() };
+        if !is_filtered() {
+            if had.nice > 0 {
+                setpriority_process(None, 0).ok();
+            }
+            if had.is_idle() {
+                // Only who has the capability may drop the flag.
+                set_policy(libc::SCHED_OTHER | had.policy & libc::SCHED_RESET_ON_FORK).ok();
+            }
         }
-        if had.nice > 0 {
-            setpriority_process(None, 0).ok();
-        }
-        if had.is_idle() {
-            // Only who has the capability may drop the flag.
-            set_policy(libc::SCHED_OTHER | had.policy & libc::SCHED_RESET_ON_FORK).ok();
-        }
-        (Self::current()? != had).then_some(had)
+        let has = Self::current().unwrap_or(had);
+        Raised { had: (has != had).then_some(had), is_idle: has.is_idle() }
     }
 
     /// Gives a child between fork and exec this priority. That is lower than what [`Priority::raise`] has set, so
@@ -49,8 +58,7 @@ impl Priority {
         setpriority_process(None, self.nice).ok();
     }
 
-    /// Whether it gets time only while no other process wants any (`SCHED_IDLE`, sched(7)).
-    pub const fn is_idle(self) -> bool {
+    const fn is_idle(self) -> bool {
         self.policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_IDLE
     }
 

@@ -89,10 +89,10 @@ const NOTHING_YET: [&str; 10] =
     ["connect", "epoll_pwait", "getrandom", "poll", "ppoll", "read", "recvfrom", "sendto", "write", "writev"];
 
 /// A call that fails isn't made at all here: what is to be closed would stay open for ever.
-const ONCE: [&str; 1] = ["close"];
+const ONCE: &str = "close";
 
 /// The kernel has no such errors for it, and the C library ends the program.
-const ONLY_SLOW: [&str; 1] = ["futex"];
+const ONLY_SLOW: &str = "futex";
 
 /// The effects that aren't delays begin so.
 const ERROR: &str = "error=";
@@ -134,7 +134,7 @@ impl FailingCall {
         let index =
             |rng: &mut Rng, length: usize| usize::try_from(rng.below(length as u64)).expect("a usize");
         let (call, count) = CALLS[index(rng, CALLS.len())];
-        let lasts = rng.below(2) == 0 && !ONCE.contains(&call);
+        let lasts = rng.below(2) == 0 && call != ONCE;
         let effects: &[&str] = if lasts { &LASTING } else { &EFFECTS };
         let effects: Vec<_> =
             effects.iter().copied().filter(|effect| is_possible(call, effect, lasts)).collect();
@@ -222,7 +222,7 @@ impl FailingCall {
 
 fn is_possible(call: &str, effect: &str, lasts: bool) -> bool {
     let is_nothing_yet = lasts && effect == AGAIN && NOTHING_YET.contains(&call);
-    !(is_nothing_yet || ONLY_SLOW.contains(&call) && effect.starts_with(ERROR))
+    !(is_nothing_yet || call == ONLY_SLOW && effect.starts_with(ERROR))
 }
 
 impl fmt::Display for FailingCall {

@@ -2,6 +2,7 @@
 
 use crate::support::Fault;
 use crate::support::network::SERVERS;
+use clap::builder::RangedU64ValueParser;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, ValueEnum};
 use std::hash::{BuildHasher, RandomState};
@@ -24,7 +25,7 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(crate) hosts: bool,
     /// How many servers there are then.
-    #[arg(long, default_value_t = SERVERS, requires = "hosts", value_parser = servers)]
+    #[arg(long, default_value_t = SERVERS, requires = "hosts", value_parser = RangedU64ValueParser::<usize>::new().range(3..=9))]
     pub(crate) servers: usize,
     /// Only these faults.
     #[arg(long = "fault", conflicts_with = "aim")]
@@ -140,13 +141,6 @@ pub(crate) fn parse() -> Options {
 fn minutes(text: &str) -> Result<Duration, String> {
     let minutes: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     Duration::try_from_secs_f64(minutes * 60.0).map_err(|why| why.to_string())
-}
-
-fn servers(text: &str) -> Result<usize, String> {
-    text.parse()
-        .ok()
-        .filter(|count| (3..=9).contains(count))
-        .ok_or_else(|| "not a number from 3 to 9".to_owned())
 }
 
 fn mistake(name: &str) -> Result<String, String> {

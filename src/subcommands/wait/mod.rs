@@ -31,7 +31,9 @@ use crate::process::{clock, sys, thread};
 use crate::run::surroundings;
 
 pub(super) fn run(wait: &WaitOptions, options: &Options) -> Result<Exit> {
-    let plan = options.plan_of_wait(wait, surroundings(options.ensemble.log_format == LogFormat::Text));
+    // It starts no command that could outlive a lock.
+    let around = surroundings(options.ensemble.log_format == LogFormat::Text, false);
+    let plan = options.plan_of_wait(wait, around);
     let mut settings =
         Settings::new(&options.connection(), plan.connect_by()).with_context(|| plan.first.to_string())?;
     settings.session_timeout = plan.session_timeout;

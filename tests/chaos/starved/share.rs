@@ -6,6 +6,7 @@ use nix::unistd::Pid;
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use zklock::process::proc_stat;
 
 /// Its weight among the busy processes, or its quota. A low priority that zklock can't give up isn't among them: the kernel
 /// promises it nothing, and a command that gets a moment of time before zklock does can't be stopped by it.
@@ -73,6 +74,7 @@ impl Share {
     /// What is wrong with the priorities of a zklock and its command.
     pub(super) fn check(self, zklock: Pid) -> Result<(), String> {
         let Some((_, of_command)) = self.low() else { return Ok(()) };
+        let priority = |pid| proc_stat::of(pid).map(|stat| [stat.nice, stat.policy]);
         let found = [zklock, worker_of(zklock), command_of(zklock)].map(priority);
         if found == [Some([0, 0]), Some([0, 0]), Some(of_command)] {
             return Ok(());
@@ -128,13 +130,6 @@ impl Share {
                 || !fs::exists(format!("/proc/{thread}")).unwrap_or(true)
         })
     }
-}
-
-/// The nice value and the scheduling policy of a process.
-fn priority(pid: Pid) -> Option<[i32; 2]> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let fields: Vec<_> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    Some([fields.get(16)?.parse().ok()?, fields.get(38)?.parse().ok()?])
 }
 
 /// A process and its descendants: those that have left it are children of zklock's worker.
