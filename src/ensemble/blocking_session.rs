@@ -91,6 +91,9 @@ pub struct BlockingSession<'a> {
     session: Requester,
     messages: Receiver<SessionMessage>,
     limit: Limit,
+    /// How many requests were made so far. Each has a number of its own: a request that was made just as the connection
+    /// was lost is carried out over the next one, and answers nobody any more.
+    asked: usize,
     /// The time that the limit allowed when the session was opened.
     within: Duration,
     has_chroot: bool,
@@ -184,6 +187,7 @@ impl<'a> BlockingSession<'a> {
             session,
             messages,
             limit,
+            asked: 0,
             within,
             has_chroot,
             hosts,
@@ -420,10 +424,13 @@ impl<'a> BlockingSession<'a> {
     fn replies(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
         self.check_connection()?;
         let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
+        let first = self.asked;
+        self.asked += requests.len();
+        let question = |index| Asker::Question(QuestionIndex(first + index));
         let mut waiting = requests.iter().cloned().enumerate();
         let mut left = requests.len();
-        for (number, request) in waiting.by_ref().take(MOST_IN_FLIGHT) {
-            self.session.ask(question(number), request);
+        for (index, request) in waiting.by_ref().take(MOST_IN_FLIGHT) {
+            self.session.ask(question(index), request);
         }
         let mut until = self.limit.deadline();
         self.begin_to_wait(until);
@@ -431,23 +438,24 @@ impl<'a> BlockingSession<'a> {
             match self.next_message(until)? {
                 SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
                 SessionMessage::Reply(Asker::Question(QuestionIndex(number)), reply) => {
+                    let Some(index) = number.checked_sub(first) else { continue };
                     if reply.failure() == Some(&RequestError::ConnectionLost)
-                        && let Some(request) = requests.get(number)
+                        && let Some(request) = requests.get(index)
                         && !counts_each_time(request)
                     {
-                        self.session.ask(question(number), request.clone());
+                        self.session.ask(question(index), request.clone());
                         continue;
                     }
                     // Only an answer shows that a server is answering.
                     until = self.limit.deadline();
                     self.begin_to_wait(until);
-                    if let Some(answer) = answers.get_mut(number)
+                    if let Some(answer) = answers.get_mut(index)
                         && answer.replace(reply).is_none()
                     {
                         left -= 1;
                     }
-                    if let Some((number, request)) = waiting.next() {
-                        self.session.ask(question(number), request);
+                    if let Some((index, request)) = waiting.next() {
+                        self.session.ask(question(index), request);
                     }
                 }
                 SessionMessage::Reply(..) => {}
@@ -460,8 +468,7 @@ impl<'a> BlockingSession<'a> {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// Fails if the wait for answers is over because the connection is lost. What is still on its way answers earlier
-    /// requests, and arrives before the reconnection.
+    /// Fails if the wait for answers is over because the connection is lost.
     fn check_connection(&self) -> Result<(), BlockingError> {
         match self.limit {
             Limit::Connection(_) if self.disconnected => Err(BlockingError::Disconnected),
@@ -628,6 +635,5 @@ fn counts_each_time(request: &Request) -> bool {
     }
 }
 
-fn question(number: usize) -> Asker {
-    Asker::Question(QuestionIndex(number))
-}
+#[cfg(test)]
+mod tests;

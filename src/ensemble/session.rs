@@ -124,6 +124,11 @@ impl fmt::Debug for Session {
 }
 
 impl Requester {
+    #[cfg(test)]
+    pub(super) fn new(commands: UnboundedSender<Command>) -> Self {
+        Self(commands)
+    }
+
     /// Sends a request. The reply goes to `asker`, unless the session ends first: then its end is reported.
     pub fn ask(&self, asker: Asker, request: Request) {
         log::trace!("request of {asker:?}: {request:?}");
