@@ -36,7 +36,7 @@ macro_rules! variants {
 variants!(Message, message_name, MESSAGES:
     Queued, WaitingFor, StillWaiting, Acquired, Free, Busy, GaveUp, GaveUpStopped, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
     SignalIgnored, AwaitsLease, AwaitsServers, StillAwaitsServers, ServersAnswer, TimeoutGranted, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
-    CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, NotConfirmed, LastSeenBusy,
+    CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, HostTooBusy, NotConfirmed, LastSeenBusy,
     KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, WaitsInside, NotStarted, Started, NotAwaited, IdlePolicy, ConnectionLost,
     ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed, LeaveUnconfirmed,
@@ -223,6 +223,7 @@ fn messages() -> Vec<Message> {
             kill_after: SPAN,
             late: Some(Late { longest: SPAN, total: SPAN }),
         },
+        M::HostTooBusy { trip: SPAN, timeout: SPAN, kill_after: SPAN, delay: SPAN },
         M::NotConfirmed { waited: SPAN },
         M::LastSeenBusy { waited: SPAN, silence: SPAN, holder: Some(who()), ahead: who() },
         M::LastSeenBusy { waited: SPAN, silence: SPAN, holder: None, ahead: who() },

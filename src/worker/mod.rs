@@ -122,7 +122,9 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
                 let began = Instant::now();
                 events.wait(Some(executor.sources().0), until).context("can't wait for what happens")?;
                 let waited = began.elapsed();
-                let counts = executor.runs_command() && waited >= SHORT_WAIT;
+                // Without a command, what comes from outside isn't worth the question: a waiter is to cost next to nothing.
+                let is_late = until.is_some_and(|until| clock::now() >= until + SHORT_WAIT);
+                let counts = waited >= SHORT_WAIT && (executor.runs_command() || is_late);
                 driver.woken(if counts { run_delay.since_last().min(waited) } else { Duration::ZERO });
             }
         }

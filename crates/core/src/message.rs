@@ -186,6 +186,16 @@ pub enum Message {
         /// How late zklock was in its last session timeout, if that is a reason.
         late: Option<Late>,
     },
+    /// This host may let zklock be too late to stop the command.
+    HostTooBusy {
+        /// How long an answer takes.
+        trip: Duration,
+        /// The session timeout.
+        timeout: Duration,
+        kill_after: Duration,
+        /// How long the host may let zklock wait for a processor.
+        delay: Duration,
+    },
     /// `-w` ran out while zklock was first in the queue.
     NotConfirmed {
         waited: Duration,
@@ -493,6 +503,9 @@ impl Message {
                 );
                 LogEntry::error("slow_line", too_slow(&why, *trip, *timeout, *kill_after))
             }
+            Self::HostTooBusy { trip, timeout, kill_after, delay } => {
+                LogEntry::error("busy_host", too_busy(*trip, *timeout, *kill_after, *delay))
+            }
             Self::NotConfirmed { waited } => LogEntry::error(
                 "no_answer",
                 format!(
@@ -711,13 +724,29 @@ impl Holder {
     }
 }
 
-/// `why` answers take so long.
-fn too_slow(why: &str, trip: Duration, timeout: Duration, kill_after: Duration) -> String {
-    let remedy = match smallest_timeout(trip, kill_after) {
+/// What to do about answers that take `trip`, and a host that may be late by `delay`.
+fn longer_timeout(trip: Duration, timeout: Duration, kill_after: Duration, delay: Duration) -> String {
+    match smallest_timeout(trip, delay, kill_after) {
         Some(enough) if enough <= timeout => "a longer --session-timeout may help".to_owned(),
         Some(enough) => format!("use --session-timeout {} or more", enough.as_secs()),
         None => "no session timeout is long enough for that".to_owned(),
-    };
+    }
+}
+
+fn too_busy(trip: Duration, timeout: Duration, kill_after: Duration, delay: Duration) -> String {
+    let remedy = longer_timeout(trip, timeout, kill_after, delay);
+    format!(
+        "zklock gets too little processor time on this host: it has waited {} for a processor, and with a session timeout \
+         of {} it could be too late to stop the command, which was not started; {remedy}, or give zklock a higher \
+         priority or a larger share",
+        time(delay),
+        time(timeout)
+    )
+}
+
+/// `why` answers take so long.
+fn too_slow(why: &str, trip: Duration, timeout: Duration, kill_after: Duration) -> String {
+    let remedy = longer_timeout(trip, timeout, kill_after, Duration::ZERO);
     format!(
         "{why}: an answer takes {}, and with a session timeout of {} the command would \
          be stopped for lack of answers, so it was not started; {remedy}",

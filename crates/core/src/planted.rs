@@ -41,6 +41,8 @@ mistakes! {
     LeaseFromConnect,
     /// Stop, KILL and the monitor's take-over have no reserve: they come up to a session timeout after the lease end.
     NoKillMargin,
+    /// A host that was late is expected to be on time.
+    DelayForgotten,
     /// A forced stop reaches only the command's process group, and not descendants that left it.
     GroupOnly,
     /// The command is started whatever the state of the connection and the lease.

@@ -44,7 +44,7 @@ pub enum Start {
     /// Not with the measurements so far, which may have been a single delay: the next confirmation should be sent
     /// immediately.
     AskAgain,
-    /// Never: the connection is too slow.
+    /// Never: the connection is too slow, or this host.
     Never {
         /// How long an answer takes.
         trip: Duration,
@@ -110,6 +110,14 @@ impl LatencyEstimate {
 }
 
 impl LatencyEstimate {
+    /// Whether the connection is quick enough, and no lease is long enough for what this host's delays take of it.
+    pub fn is_too_busy(&self, lease: &Lease, kill_after: Duration) -> bool {
+        let (timeout, delay) = (lease.timeout(), lease.expected_delay());
+        self.trip().is_some_and(|trip| {
+            is_quick_enough(timeout, trip, kill_after) && !may_start(timeout, trip, delay, kill_after)
+        })
+    }
+
     /// When the command may start, if answers keep arriving as fast as the fastest of the last three. `sends`: as for
     /// [`start`](Self::start).
     pub fn starts_at(
@@ -156,8 +164,15 @@ fn rides(mut lease: Lease, mut next: BootTime, trip: Duration, kill_after: Durat
 
 /// Whether leases can be kept over a connection with this round trip.
 pub fn is_quick_enough(timeout: Duration, trip: Duration, kill_after: Duration) -> bool {
+    may_start(timeout, trip, Duration::ZERO, kill_after)
+}
+
+/// Whether a command may start under a new lease of this session timeout, over a connection with this round trip and on a
+/// host that may be late by `delay`.
+fn may_start(timeout: Duration, trip: Duration, delay: Duration, kill_after: Duration) -> bool {
     let began = BootTime::from_nanos(0);
-    let lease = Lease::new(began, timeout);
+    let mut lease = Lease::new(began, timeout);
+    lease.expect_delay(delay);
     let first = began + lease.step();
     rides(lease, first, trip, kill_after, began)
 }
@@ -167,10 +182,20 @@ fn jittered(trip: Duration) -> Duration {
     trip + trip / 20
 }
 
-/// The smallest session timeout, in whole seconds, for which the connection is fast enough.
-pub fn smallest_timeout(trip: Duration, kill_after: Duration) -> Option<Duration> {
-    let seconds = (1..=LONGEST.as_secs()).map(Duration::from_secs);
-    seconds.into_iter().find(|&timeout| is_quick_enough(timeout, trip, kill_after))
+/// The smallest session timeout, in whole seconds, for which the connection is fast enough, and under which a steady lease
+/// survives it that zklock is late by `delay`.
+pub fn smallest_timeout(trip: Duration, delay: Duration, kill_after: Duration) -> Option<Duration> {
+    let is_survived = |timeout: Duration| {
+        let mut lease = Lease::new(BootTime::from_nanos(0), timeout);
+        lease.expect_delay(delay);
+        // A steady lease ends seven steps after the newest confirmation, less six round trips; the next is one step away.
+        let step = lease.step();
+        lease.stop_at(kill_after) > BootTime::from_nanos(0) + step * 6 + delay + jittered(trip) * 7
+    };
+    let is_enough =
+        |timeout| is_quick_enough(timeout, trip, kill_after) && (delay.is_zero() || is_survived(timeout));
+    let mut seconds = (1..=LONGEST.as_secs()).map(Duration::from_secs);
+    seconds.find(|&timeout| is_enough(timeout))
 }
 
 /// The longest silence of the servers that a holder certainly tolerates, if answers take `trip`.
@@ -317,6 +342,27 @@ mod tests {
     }
 
     #[test]
+    fn a_host_that_may_be_too_late_to_stop_a_command_starts_none() {
+        let (mut lease, mut latency) =
+            (Lease::new(at(0), Duration::from_secs(4)), LatencyEstimate::default());
+        latency.becomes_first(at(0));
+        for (delay, then) in [(0, Start::Now), (1_000, Start::Now), (2_000, Start::NotYet)] {
+            latency.answered(ms(10), at(1), lease.timeout());
+            lease.expect_delay(ms(delay));
+            assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), then, "{delay}");
+        }
+        for second in 2..9 {
+            assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), Start::NotYet);
+            latency.answered(ms(10), at(second), lease.timeout());
+        }
+        let never = Start::Never { trip: ms(10), timeout: lease.timeout() };
+        assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), never);
+        assert!(latency.is_too_busy(&lease, GRACE));
+        lease.expect_delay(ms(1_000));
+        assert!(!latency.is_too_busy(&lease, GRACE));
+    }
+
+    #[test]
     fn three_slow_answers_are_no_accident() {
         let (lease, mut latency) = (Lease::new(at(0), T), LatencyEstimate::default());
         latency.becomes_first(at(1));
@@ -383,11 +429,16 @@ mod tests {
     #[test]
     fn the_proposed_timeout_works_and_a_smaller_one_does_not() {
         for trip in [1, 50, 100, 150, 300, 600, 1_000, 10_000].map(ms) {
-            let timeout = smallest_timeout(trip, GRACE).unwrap_or_default();
+            let timeout = smallest_timeout(trip, Duration::ZERO, GRACE).unwrap_or_default();
             assert!(is_quick_enough(timeout, trip, GRACE), "{trip:?}: {timeout:?}");
             let less = timeout.saturating_sub(Duration::from_secs(1));
             assert!(less.is_zero() || !is_quick_enough(less, trip, GRACE), "{trip:?}: {timeout:?}");
         }
-        assert_eq!(smallest_timeout(Duration::from_hours(1), GRACE), None);
+        assert_eq!(smallest_timeout(Duration::from_hours(1), Duration::ZERO, GRACE), None);
+        let late = |delay| smallest_timeout(ms(10), ms(delay), GRACE);
+        assert_eq!(
+            [0, 500, 1_400, 5_000].map(late),
+            [1, 3, 7, 21].map(|seconds| Some(Duration::from_secs(seconds)))
+        );
     }
 }

@@ -30,6 +30,8 @@ pub struct Lease {
     counts_from: Option<BootTime>,
     /// The confirmations that can be *c* or *a* of a later one, oldest first.
     confirmed: VecDeque<Confirmation>,
+    /// How late this host may let zklock be with what is due at a certain time.
+    delay: Duration,
     over: bool,
 }
 
@@ -46,14 +48,15 @@ impl Lease {
     /// The lease of a new session: `began` is just before its connect request was sent, `timeout` is the session
     /// timeout that the server granted.
     pub fn new(began: BootTime, timeout: Duration) -> Self {
-        Self { timeout, counts_from: Some(began), confirmed: VecDeque::new(), over: false }
+        let (counts_from, confirmed) = (Some(began), VecDeque::new());
+        Self { timeout, counts_from, confirmed, delay: Duration::ZERO, over: false }
     }
 
     /// A new lease for an existing session: it covers no time until new confirmations span a third of the session
     /// timeout. Only for a session without a running command: every process that ran under the old lease must be gone.
     #[must_use]
     pub fn unconfirmed(&self) -> Self {
-        Self { timeout: self.timeout, counts_from: None, confirmed: VecDeque::new(), over: false }
+        Self { counts_from: None, confirmed: VecDeque::new(), over: false, ..*self }
     }
 
     /// Takes in a confirmation sent at `sent` whose answer arrived `now`. Returns `false` if the lease had already run
@@ -107,15 +110,36 @@ impl Lease {
         }
     }
 
+    /// From now on zklock may be late by `delay` with what is due at a certain time, as on a host that starves it of processor
+    /// time. KILL and the monitor's take-over come earlier by that. It is taken from the time in which the command may end by
+    /// itself, and only then from the time in which silence is tolerated.
+    pub fn expect_delay(&mut self, delay: Duration) {
+        if !planted(Mistake::DelayForgotten) {
+            self.delay = delay;
+        }
+    }
+
+    /// How late zklock may be.
+    pub fn expected_delay(&self) -> Duration {
+        self.delay
+    }
+
+    /// The same lease on a host that is on time.
+    #[must_use]
+    pub fn on_time(&self) -> Self {
+        Self { delay: Duration::ZERO, ..self.clone() }
+    }
+
     /// When stopping the job must begin so that the job is gone by the lease end. The stop takes at most a sixth of the
-    /// session timeout; the rest of the lease is left for tolerating silence.
+    /// session timeout, unless zklock may be late by more; the rest of the lease is left for tolerating silence.
     pub fn stop_at(&self, kill_after: Duration) -> BootTime {
-        self.before_the_end((kill_after + REAPING).min(self.timeout / 6))
+        let stop = (kill_after + REAPING).min(self.timeout / 6);
+        self.before_the_end(stop.max(self.margin() + self.delay))
     }
 
     /// When KILL must be sent so that the job is reaped by the lease end, and not merely dying.
     pub fn kill_at(&self) -> BootTime {
-        self.before_the_end(self.margin())
+        self.before_the_end(self.margin() + self.delay)
     }
 
     /// When the monitor must act if the worker hasn't begun to stop the job: halfway between the time to stop and the
@@ -128,7 +152,7 @@ impl Lease {
     /// When the monitor must act if the worker has begun to stop the job and hasn't killed it: a little after
     /// [`kill_at`](Self::kill_at), so that only a frozen worker is overridden.
     pub fn too_late_at(&self) -> BootTime {
-        self.before_the_end(self.margin() * 3 / 4)
+        self.before_the_end(self.margin() * 3 / 4 + self.delay)
     }
 
     fn before_the_end(&self, reserve: Duration) -> BootTime {
@@ -138,7 +162,7 @@ impl Lease {
         self.end().before(reserve)
     }
 
-    /// How long before the lease end KILL is sent.
+    /// How long before the lease end KILL is sent if zklock is on time.
     fn margin(&self) -> Duration {
         REAPING.min(self.timeout / 12)
     }

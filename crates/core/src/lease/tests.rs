@@ -65,6 +65,28 @@ fn a_steady_holder_s_lease_ends_seven_twelfths_after_the_newest() {
 }
 
 #[test]
+fn what_is_late_by_the_expected_delay_still_kills_before_the_lease_end() {
+    let ms = Duration::from_millis;
+    let (lease, _) = steady(1, Duration::ZERO);
+    let end = lease.end();
+    // By default the stop begins 5 s before the end.
+    for (delay, stops, kills) in
+        [(0, 5_000, 200), (600, 5_000, 800), (4_800, 5_000, 5_000), (9_000, 9_200, 9_200)]
+    {
+        let mut lease = lease.clone();
+        lease.expect_delay(ms(delay));
+        let grace = Duration::from_secs(5);
+        assert_eq!(lease.stop_at(grace), end.before(ms(stops)), "{delay}");
+        assert_eq!(lease.kill_at(), end.before(ms(kills)), "{delay}");
+        assert_eq!(lease.too_late_at() + ms(delay), end.before(ms(150)), "{delay}");
+        let takes_over = lease.take_over_at(grace);
+        assert!(lease.stop_at(grace) < takes_over && takes_over <= lease.too_late_at(), "{delay}");
+        assert_eq!(lease.end(), end);
+        assert_eq!(lease.unconfirmed().delay, ms(delay));
+    }
+}
+
+#[test]
 fn a_waiter_s_lease_covers_a_command_until_its_next_confirmation() {
     let (lease, answered) = steady(2, Duration::ZERO);
     assert_eq!(lease.end(), answered + T / 2);

@@ -19,26 +19,38 @@ pub(super) struct Lateness {
     due: Option<BootTime>,
     /// From when an input was due, or zklock was held up, until it was taken in, oldest first. The spans don't overlap.
     late: VecDeque<(BootTime, BootTime)>,
+    /// For how long the host let zklock wait for a processor, and when that was over, oldest first.
+    held_up: VecDeque<(BootTime, Duration)>,
 }
 
 impl Lateness {
-    /// An input is taken in `now`, in a session with this `timeout`. `held_up` is for how long the host let zklock wait,
-    /// whether or not something was due: what comes for it, such as an answer, waits as well.
-    pub(super) fn looked(&mut self, now: BootTime, held_up: Duration, timeout: Option<Duration>) {
-        let due = self.due.unwrap_or(now).min(now.before(held_up)).max(self.looked_at);
+    /// An input is taken in `now`, with this session `timeout`. `held_up` is for how long the host let zklock wait for a
+    /// processor, whether or not something was due: what comes for it, such as an answer, waits as well.
+    pub(super) fn looked(&mut self, now: BootTime, held_up: Duration, timeout: Duration) {
+        let is_noted = |time: Duration| time * SMALLEST_PART > timeout;
+        let held_up_from = now.before(held_up).max(self.looked_at);
+        let due = self.due.map_or(held_up_from, |due| due.max(self.looked_at).min(held_up_from));
         self.looked_at = now;
-        let Some(timeout) = timeout else {
-            self.late.clear();
-            return;
-        };
-        if now.since(due) * SMALLEST_PART > timeout {
+        if is_noted(now.since(due)) {
             self.late.push_back((due, now));
         }
-        // No message looks further back, so that there are never more than a few hundred.
+        if is_noted(now.since(held_up_from)) {
+            self.held_up.push_back((now, now.since(held_up_from)));
+        }
+        // Nothing looks further back, so that there are never more than a few hundred.
         let oldest = now.before(timeout * 2);
         while self.late.front().is_some_and(|&(_, to)| to < oldest) {
             self.late.pop_front();
         }
+        while self.held_up.front().is_some_and(|&(until, _)| until < oldest) {
+            self.held_up.pop_front();
+        }
+    }
+
+    /// The longest that the host let zklock wait for a processor in the last two session timeouts. What it did, it may do
+    /// again; a host that slept, or a zklock that was stopped, is another matter.
+    pub(super) fn expected(&self) -> Duration {
+        self.held_up.iter().map(|&(_, time)| time).max().unwrap_or_default()
     }
 
     /// The next input is due by this time.
@@ -58,7 +70,7 @@ impl Lateness {
 mod tests {
     use super::*;
 
-    const T: Option<Duration> = Some(Duration::from_secs(24));
+    const T: Duration = Duration::from_secs(24);
 
     fn at(millis: u64) -> BootTime {
         BootTime::from_nanos(millis * 1_000_000)
@@ -122,12 +134,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_older_than_two_session_timeouts_is_forgotten_and_so_is_another_session() {
+    fn the_longest_wait_for_a_processor_is_expected_for_two_session_timeouts() {
+        let mut lateness = of(&[(1_000, 9_000)]);
+        assert_eq!(lateness.expected(), Duration::ZERO, "stopped, or asleep");
+        lateness.looked(at(10_000), Duration::from_millis(100), T);
+        assert_eq!(lateness.expected(), Duration::ZERO, "usual");
+        for (now, held_up) in [(11_000, 300), (12_000, 700), (13_000, 200)] {
+            lateness.looked(at(now), Duration::from_millis(held_up), T);
+        }
+        assert_eq!(lateness.expected(), Duration::from_millis(700));
+        lateness.looked(at(60_000), Duration::ZERO, T);
+        assert_eq!(lateness.expected(), Duration::from_millis(700));
+        lateness.looked(at(60_001), Duration::ZERO, T);
+        assert_eq!(lateness.expected(), Duration::from_millis(200));
+    }
+
+    #[test]
+    fn what_is_older_than_two_session_timeouts_is_forgotten() {
         let mut lateness = of(&[(1_000, 2_000), (20_000, 21_000), (50_000, 50_000)]);
         assert_eq!(lateness.between(at(0), at(60_000)), late(1_000, 2_000));
         lateness.looked(at(50_001), Duration::ZERO, T);
         assert_eq!(lateness.between(at(0), at(60_000)), late(1_000, 1_000));
-        lateness.looked(at(51_000), Duration::ZERO, None);
-        assert_eq!(lateness.between(at(0), at(60_000)), late(0, 0));
     }
 }

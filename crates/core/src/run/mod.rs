@@ -248,12 +248,12 @@ impl Run {
         if planted(Mistake::OrphanedWorker) && matches!(input, Input::MonitorDied) {
             return out;
         }
-        let timeout = self.state.claim.lease().map(Lease::timeout);
-        if let Input::HeldUp(time) = input {
-            self.state.lateness.looked(now, time, timeout);
+        let held_up = if let Input::HeldUp(time) = input { time } else { Duration::ZERO };
+        self.looked(now, held_up);
+        if matches!(input, Input::HeldUp(_)) {
+            // Other inputs follow, at the latest a tick.
             return out;
         }
-        self.state.lateness.looked(now, Duration::ZERO, timeout);
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
         if let Input::Session(key, SessionChange::ServersSay(servers)) = input {
             if self.state.claim.is_of(key) {
@@ -278,6 +278,14 @@ impl Run {
         let due = if matches!(self.phase, Phase::Starting) { Some(now) } else { self.wake_at(now) };
         self.state.lateness.expects(due);
         out
+    }
+
+    /// Notes how late this input is, and what delay is to be expected.
+    fn looked(&mut self, now: BootTime, held_up: Duration) {
+        let State { claim, lateness, .. } = &mut self.state;
+        let timeout = claim.lease().map_or(self.plan.session_timeout, Lease::timeout);
+        lateness.looked(now, held_up, timeout);
+        claim.expect_delay(lateness.expected());
     }
 
     /// Tells the service manager, if there is one, what has become of the run.

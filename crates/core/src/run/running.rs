@@ -92,7 +92,9 @@ impl Running {
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         // The lease first: the input may be a SIGCONT after a long stop.
-        self.keep_the_lease(ctx);
+        if self.supervisor.is_over().is_none() && !ended_in_time(&input, ctx) {
+            self.keep_the_lease(ctx);
+        }
         match input {
             Input::Tick => {
                 self.show_wait(ctx);
@@ -187,6 +189,10 @@ impl Running {
             let lateness = &ctx.state.lateness;
             let late = late_under(lease, lateness, now);
             let silence = claim.session().and_then(|session| session.silence(lateness, late, now));
+            // Of a host that is on time, the lease would have been long enough.
+            let is_for_the_delay = now < lease.on_time().stop_at(kill_after);
+            let expected = Late { longest: lease.expected_delay(), total: lease.expected_delay() };
+            let late = late.or(is_for_the_delay.then_some(expected));
             self.lose(Loss::LeaseOver { confirmed, silence, late }, ctx);
         }
         self.happened(JobInput::Tick, ctx);
@@ -368,6 +374,17 @@ impl Running {
         }
         Some(Next::Ended(exit))
     }
+}
+
+/// Whether the command has ended, or may have, before the lease end: then it has held the lock all the time, however late
+/// zklock is to stop it. An input that may say so is followed by one that says it.
+fn ended_in_time(input: &Input, ctx: &Context<'_>) -> bool {
+    let may_say_so = match input {
+        Input::Child | Input::Reaped(_) => true,
+        Input::Children { leader, .. } => matches!(leader, Some(LeaderChange::Died { .. })),
+        _ => false,
+    };
+    may_say_so && ctx.state.claim.lease().is_some_and(|lease| ctx.now < lease.end())
 }
 
 /// How late the run was since the lease counts, if that is enough to have cost a confirmation.

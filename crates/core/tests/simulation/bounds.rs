@@ -137,7 +137,8 @@ impl World {
             && zklock.signals.is_empty()
             && !zklock.was_hit
             && !zklock.node_deleted
-            && zklock.contender.is_quick();
+            && zklock.contender.is_quick()
+            && zklock.contender.stall.is_none();
         if !waits || !is_left_alone || self.zklocks[index].is_leaving() {
             return false;
         }
@@ -182,7 +183,8 @@ impl World {
             Some(What::Blink) => true,
             _ => self.scenario.faults.is_empty() && self.scenario.aim.is_none(),
         };
-        if is_survived && self.zklocks[index].contender.is_quick() {
+        let contender = &self.zklocks[index].contender;
+        if is_survived && contender.is_quick() && contender.is_late_by() * 8 < contender.session_timeout {
             self.checks.violated(|| format!("zklock {index} lost its lease, and had no reason to"));
         }
     }
@@ -199,7 +201,8 @@ impl World {
     /// Checks that a monitor that ends all processes does so because of a fault.
     pub(crate) fn check_end(&mut self, index: usize) {
         let zklock = &self.zklocks[index];
-        if !zklock.was_hit && zklock.signals.is_empty() && zklock.troubled == 0 {
+        let is_late = zklock.contender.is_late_by() * 8 > zklock.contender.session_timeout;
+        if !zklock.was_hit && zklock.signals.is_empty() && zklock.troubled == 0 && !is_late {
             self.checks
                 .violated(|| format!("the monitor of zklock {index} ends everybody, and had no reason to"));
         }

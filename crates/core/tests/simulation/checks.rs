@@ -53,6 +53,7 @@ impl World {
                 })
                 // docs/safety.md names this limit: neither process of a zklock can act.
                 .filter(|&other| !self.zklocks[other].no_process_can_act() && !self.has_slept(other))
+                .filter(|&other| !self.zklocks[other].is_later_than_before(self.now))
                 .collect();
             let too_many = match mode {
                 Mode::Slots(slots) => running.len() >= slots as usize,
@@ -92,8 +93,9 @@ impl World {
                 format!("zklock {index} starts its command, and its last list doesn't have its node")
             });
         }
+        let takes = 10_000_000 + 2 * zklock.contender.is_late_by();
         // A signal that arrives while the command is being started is meant for the command.
-        if let Some(told) = self.zklocks[index].told_to_end.filter(|told| told + 10_000_000 < self.now) {
+        if let Some(told) = self.zklocks[index].told_to_end.filter(|told| told + takes < self.now) {
             let late = Duration::from_nanos(self.now - told);
             self.checks
                 .violated(|| format!("zklock {index} starts its command {late:?} after it was told to end"));
@@ -143,7 +145,10 @@ impl World {
             .and_then(|command| command.ended_by_itself.then(|| command.leader().exit));
         let may_be = match (&zklock.command, natural) {
             // If a process of zklock was hit at the end, the exit code may be the one that was reported before.
-            (Some(_), Some(natural)) => exit == natural || zklock.was_hit && exit == Exit::Code(LOST),
+            (Some(_), Some(natural)) => {
+                exit == natural
+                    || (zklock.was_hit || zklock.contender.stall.is_some()) && exit == Exit::Code(LOST)
+            }
             (Some(command), None) => {
                 exit == Exit::Code(LOST) || command.was_killed() && exit == command.leader().exit
             }

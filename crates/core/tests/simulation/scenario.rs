@@ -1,5 +1,6 @@
 //! Scenarios drawn from a seed: the contenders, and the faults that hit them.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -12,7 +13,7 @@ use super::aim::Aim;
 use super::client::HostClock;
 use super::command::{CommandBehaviour, Other};
 use super::fault::Fault;
-use super::host::Pace;
+use super::host::{Pace, Stall};
 use super::nesting::{self, Origin};
 
 const MS: u64 = 1_000_000;
@@ -58,6 +59,8 @@ pub(crate) struct Contender {
     /// Its host's clock: start and drift.
     pub(crate) clock: HostClock,
     pub(crate) pace: Pace,
+    /// How late its host is, if it is a busy one.
+    pub(crate) stall: Option<Stall>,
 }
 
 /// A fault, and when it comes.
@@ -93,7 +96,38 @@ impl Scenario {
         for contender in &mut contenders {
             contender.single_child = rng.u8(0..4) == 0;
         }
+        if contenders.iter().all(Contender::may_be_late) && rng.u8(0..8) == 0 {
+            if rng.bool() {
+                for contender in &mut contenders {
+                    contender.stall = Some(Stall::draw(&mut rng, contender, 2..60));
+                }
+            } else {
+                faults = vec![Self::cut_while_late(&mut rng, &mut contenders)];
+            }
+        }
         Self { seed, tick, servers, contenders, faults, aim: None }
+    }
+
+    /// Lets the first contender hold the lock long on a busy host, and cuts it off.
+    fn cut_while_late(rng: &mut Rng, contenders: &mut [Contender]) -> PlannedFault {
+        let timeout = contenders[0].session_timeout;
+        for contender in contenders.iter_mut() {
+            let lasts = contender.command.lasts;
+            let command = CommandBehaviour { lasts, exit: Exit::Code(0), obeys: None, others: vec![] };
+            *contender = Contender {
+                locks: vec!["/locks/a"],
+                mode: Mode::Exclusive,
+                wait: None,
+                command,
+                ..contender.clone()
+            };
+        }
+        let first = &mut contenders[0];
+        (first.starts, first.nonblock, first.terminates, first.once_per) = (S, false, true, None);
+        first.command.lasts = timeout * 8;
+        first.stall = Some(Stall::draw(rng, first, 20..200));
+        let at = S + timeout * rng.u64(50..500) / 100;
+        PlannedFault { at, who: 0, fault: Fault::Blackhole, lasts: 3 * timeout }
     }
 
     /// When the last fault is over.
@@ -136,7 +170,17 @@ impl Contender {
             acl_setup: None,
             clock: HostClock::default(),
             pace: Pace::Exact { kill },
+            stall: None,
         }
+    }
+
+    fn may_be_late(&self) -> bool {
+        self.inner.is_none() && self.origin == Origin::Itself && self.acl_setup.is_none()
+    }
+
+    /// The time by which what it does may be late because its host is busy.
+    pub(crate) fn is_late_by(&self) -> u64 {
+        self.stall.map_or(0, |stall| stall.lasts)
     }
 
     fn draw(rng: &mut Rng, kind: u8, tick: Duration) -> Self {
@@ -175,7 +219,18 @@ impl Contender {
             acl_setup: None,
             clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000, slept: 0 },
             pace: Pace::Drawn,
+            stall: None,
         }
+    }
+}
+
+impl Stall {
+    /// Lasts as long as this many hundredths of the session timeout.
+    fn draw(rng: &mut Rng, contender: &Contender, hundredths: Range<u64>) -> Self {
+        let lasts = contender.session_timeout * rng.u64(hundredths) / 100;
+        let between = contender.session_timeout * rng.u64(2..150) / 100;
+        let until = contender.starts + 60 * S;
+        Self { every: lasts + between, lasts, until }
     }
 }
 

@@ -167,7 +167,9 @@ impl World {
             Output::FromServer(conn, _) | Output::Closed(conn) => self.owner_of(*conn),
         };
         let Some(id) = id else { return };
-        if self.is_frozen(self.sessions[id].owner) {
+        let owner = self.sessions[id].owner;
+        let follows = !self.sessions[id].deferred.is_empty();
+        if follows || self.is_frozen(owner) || self.hold_back(owner) {
             return self.sessions[id].deferred.push(output);
         }
         self.sessions[id].client.take(&mut self.ensemble, output);

@@ -64,6 +64,8 @@ pub(crate) enum Event {
     /// The host of a zklock wakes up. `Resumed` follows once zklock has had a moment to handle its processes.
     Resume(usize),
     Resumed(usize),
+    /// What came during a stall reaches the sessions of a zklock.
+    StallOver(usize),
     /// A server recovers.
     HealServer(usize),
     /// The next step of the aimed fault.
@@ -240,6 +242,7 @@ impl World {
                 self.ensemble.set_lag(server, 0);
                 self.calm_since = self.now;
             }
+            Event::StallOver(index) => self.thaw_sessions(index),
             Event::Aim(what) => self.aim_moves(what),
             Event::Look => self.check_what_runs(),
         }

@@ -293,6 +293,13 @@ impl Claim {
         self.session.as_ref().map(|session| &session.renewal.lease)
     }
 
+    /// From now on zklock may be late by `delay` with what is due at a certain time.
+    pub fn expect_delay(&mut self, delay: Duration) {
+        if let Some(session) = &mut self.session {
+            session.renewal.lease.expect_delay(delay);
+        }
+    }
+
     /// How long a periodic check may be put off: an eighth of the session timeout, as no lease depends on the check;
     /// 100 ms while there is no session.
     pub fn time_to_spare(&self) -> Duration {

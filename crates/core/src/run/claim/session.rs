@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::lease::latency::{LatencyEstimate, Start};
 use crate::lease::renewal::Renewal;
 use crate::loss::{Late, Silence};
+use crate::message::Message;
 use crate::planted::{Mistake, planted};
 use crate::protocol::{ConnectFailure, LockIndex, Reply, RequestError};
 use crate::queue::event::Event;
@@ -176,6 +177,14 @@ impl SessionState {
             return Start::NotYet;
         }
         self.latency.start(&self.renewal.lease, self.sends(now), kill_after, now)
+    }
+
+    /// What is to be said if this host's delays leave no lease that is long enough.
+    pub fn is_too_busy(&self, kill_after: Duration) -> Option<Message> {
+        let (lease, trip) = (&self.renewal.lease, self.latency.trip()?);
+        let (timeout, delay) = (lease.timeout(), lease.expected_delay());
+        let is_too_busy = self.latency.is_too_busy(lease, kill_after);
+        is_too_busy.then_some(Message::HostTooBusy { trip, timeout, kill_after, delay })
     }
 
     /// How long it will take until the command may start, if the servers answer as they did.

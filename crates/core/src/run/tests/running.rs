@@ -109,6 +109,49 @@ fn a_busy_host_is_named_although_only_answers_are_late() {
     script.records_only(&["Warning"]).is(TRANSCRIPTS, "held_up");
 }
 
+/// Otherwise the stop would begin at 10 s.
+#[test]
+fn a_host_that_was_late_before_is_expected_to_be_so_again() {
+    let mut script = Script::of(plan());
+    script.running().pass(1.2).at(5.2).on(Input::HeldUp(seconds(4.0))).confirmed(1.1, Ok(())).tick();
+    script.pass(5.3).confirmed(5.2, Ok(())).tick().session(SessionChange::Disconnected).tick();
+    script.pass(12.0).tick().records_only(&["Warning", "SetDeadline"]).is(TRANSCRIPTS, "late_before");
+}
+
+/// It is expected again at once. One of a quarter of the session timeout, less 0.1 s, leaves just enough of a steady lease.
+#[test]
+fn a_delay_of_a_quarter_of_the_session_timeout_is_survived() {
+    for (delay, name) in [(2.8, "held_up_survived"), (3.0, "held_up_too_long")] {
+        let mut script = Script::of(plan());
+        script.running();
+        let mut now = 0.1;
+        for round in 0..20 {
+            let sent = now + 1.0;
+            script.pass(sent);
+            now = if round == 10 { sent + delay } else { sent };
+            script.at(now).on(Input::HeldUp(seconds(now - sent))).tick().confirmed(now, Ok(())).tick();
+        }
+        script.records_only(&["Warning"]).is(TRANSCRIPTS, name);
+    }
+}
+
+/// The stop would have begun at 10 s.
+#[test]
+fn the_end_of_a_command_before_the_lease_end_is_its_own_however_late_zklock_is() {
+    for (now, name) in [(11.9, "late_for_the_end"), (12.0, "late_for_the_lease_end")] {
+        let mut script = Script::of(plan());
+        let died = Some(LeaderChange::Died { by: None });
+        script.running().at(now).on(Input::Child);
+        script.on(Input::Children { leader: died, group: None, none_left: true });
+        script.on(Input::Reaped(Some(Exit::Code(7)))).tick().records_only(&[
+            "Warning",
+            "Kill",
+            "CommandIsOver",
+        ]);
+        script.is(TRANSCRIPTS, name);
+    }
+}
+
 #[test]
 fn a_standstill_is_named_although_an_answer_came_after_it() {
     let mut script = Script::of(plan());

@@ -466,6 +466,33 @@ fn a_slow_line_starts_no_command() {
 }
 
 #[test]
+fn a_host_that_is_too_busy_starts_no_command() {
+    let mut script = Script::of(plan());
+    script.connected().at(6.0).on(Input::HeldUp(seconds(6.0))).created(0, 1).listed(0, &[], 1);
+    let own = script.own(1);
+    script.read(&own, node(OURS, 1, &record("web1", 7))).tick();
+    let mut now = 6.0;
+    for round in 0..60 {
+        let sent = now + 1.0;
+        let late = if round % 9 == 8 { 6.0 } else { 0.0 };
+        now = sent + late + 0.01;
+        script.at(sent).tick().at(now).on(Input::HeldUp(seconds(late))).confirmed(sent, Ok(())).tick();
+    }
+    script.session(SessionChange::Closed).records_only(&["Step", "Debug", "Finish", "Error", "Say"]);
+    script.is(TRANSCRIPTS, "busy_host");
+}
+
+/// Without the delay the monitor would act at 10.9 s.
+#[test]
+fn a_delay_in_the_queue_counts_for_the_command() {
+    let mut script = Script::of(plan());
+    script.connected().created(0, 1).at(1.0).on(Input::HeldUp(seconds(0.9))).listed(0, &[], 1).tick();
+    let own = script.own(1);
+    script.read(&own, node(OURS, 1, &record("web1", 7))).tick().on(Input::OutputFlushed).tick();
+    script.records_only(&["StartCommand"]).is(TRANSCRIPTS, "late_in_the_queue");
+}
+
+#[test]
 fn a_lease_that_is_too_short_is_renewed_before_the_start() {
     let mut script = Script::of(plan());
     script

@@ -7,7 +7,7 @@
 //! | `inner` | a command that is itself a zklock |
 //! | `look_up` | a session that checks the locks of outer zklocks |
 //! | `cleaning` | sessions that delete the nodes left by another session |
-//! | `faults`, `sleep` | faults; suspending and waking the host |
+//! | `faults`, `sleep`, `stall` | faults; suspending and waking the host; a busy host |
 
 mod cleaning;
 mod faults;
@@ -16,6 +16,7 @@ mod job;
 mod look_up;
 mod monitor;
 mod sleep;
+mod stall;
 mod worker;
 
 use std::collections::VecDeque;
@@ -36,6 +37,8 @@ use zklock_core::time::BootTime;
 
 use self::look_up::Asking;
 use self::sleep::Sleep;
+pub(crate) use self::stall::Stall;
+use self::stall::Waits;
 use super::command::Command;
 use super::scenario::Contender;
 use super::sessions::ClientId;
@@ -122,6 +125,9 @@ pub(crate) struct Worker {
     unfinished: Option<Effect>,
     /// When it is no longer busy.
     busy_until: u64,
+    waits: Waits,
+    /// Until when it was late because of its host, and by how much.
+    held_up: Vec<(u64, u64)>,
     starting: bool,
     client: Option<ClientId>,
     wake: u64,
@@ -143,6 +149,9 @@ pub(crate) struct Watcher {
     signals: VecDeque<i32>,
     reports: VecDeque<Report>,
     wake: u64,
+    /// When it gets a processor.
+    late_until: u64,
+    waits: Waits,
     ending: bool,
     cleaner: Option<Cleaner>,
 }
@@ -195,6 +204,8 @@ impl Zklock {
                 signals: VecDeque::new(),
                 reports: VecDeque::new(),
                 wake: 0,
+                late_until: 0,
+                waits: Waits::default(),
                 ending: false,
                 cleaner: None,
             },
@@ -257,6 +268,18 @@ impl Zklock {
     /// Whether its worker was hit while its monitor is stopped, frozen or dead.
     pub(crate) fn no_process_can_act(&self) -> bool {
         self.was_hit && (self.monitor.stopped || self.monitor.frozen || !self.monitor.alive)
+    }
+
+    /// Whether it may be later than it was lately: then it can't be expected to stop its command in time. It wakes up
+    /// every twelfth of the session timeout, so it has seen less than a whole stall.
+    pub(crate) fn is_later_than_before(&self, now: u64) -> bool {
+        let timeout = self.contender.session_timeout;
+        let counts = |&&(until, _): &&(u64, u64)| until + 2 * KILL_TAKES < now && until + 2 * timeout >= now;
+        let before =
+            self.worker.held_up.iter().filter(counts).map(|&(_, time)| time).max().unwrap_or_default();
+        // One that is over may be the reason for what happens now.
+        let is_on = self.contender.stall.is_some_and(|stall| now < stall.until + 2 * timeout);
+        is_on && self.contender.is_late_by() > before + timeout / 12
     }
 
     /// Whether it was stopped, as by Ctrl-Z, and not continued since.

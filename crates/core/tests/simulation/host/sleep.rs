@@ -4,8 +4,8 @@ use super::{KILL_TAKES, Zklock};
 use crate::ensemble::Direction;
 use crate::world::{Event, World};
 
-/// How long a command whose lease ended during the sleep may live after the host wakes up: a timer wakes zklock, and
-/// zklock sends KILL immediately. No program can prevent that moment; the fencing token covers it.
+/// How long a command whose lease ended during the sleep may live after a host wakes up that isn't busy: a timer wakes
+/// zklock, and zklock sends KILL immediately. No program can prevent that moment; the fencing token covers it.
 const A_MOMENT: u64 = KILL_TAKES + 10_000_000;
 
 #[derive(Debug, Default)]
@@ -80,7 +80,7 @@ impl World {
             self.thaw_sessions(one);
             self.work(one);
             self.watch(one);
-            self.at(self.now + A_MOMENT, Event::Resumed(one));
+            self.at(self.zklocks[one].sleep.moment_ends, Event::Resumed(one));
         }
     }
 
@@ -88,13 +88,14 @@ impl World {
         let now = self.now;
         let zklock = &mut self.zklocks[index];
         let Some(since) = zklock.sleep.since.take() else { return };
-        zklock.sleep.moment_ends = now + A_MOMENT;
+        zklock.sleep.moment_ends = now + A_MOMENT + zklock.contender.is_late_by();
         zklock.troubled = now;
         let span = now - since;
         let later = |time: &mut u64| *time = if *time > since { time.saturating_add(span) } else { *time };
         zklock.gone_by.iter_mut().for_each(later);
         zklock.patience.iter_mut().for_each(later);
         later(&mut zklock.worker.busy_until);
+        later(&mut zklock.monitor.late_until);
         let processes = zklock.command.iter_mut().flat_map(|command| &mut command.processes);
         for process in processes.filter(|process| !process.dead && process.stopped.is_none()) {
             process.ends = process.ends.saturating_add(span);
