@@ -13,6 +13,8 @@ const DRAIN: Duration = Duration::from_mins(2);
 /// The time for the next contender to run after healing: servers elect a leader, and the node of a killed host may remain
 /// for its session's ten seconds and a tick and a half.
 const FRESH: Duration = Duration::from_secs(20);
+/// On a busy machine that election alone takes some ten seconds.
+const FRESH_IF_BUSY: Duration = Duration::from_secs(40);
 const CLEAN_UP: Duration = Duration::from_secs(15);
 
 /// Every contender ends, a new contender gets the lock, and no node or process is left.
@@ -34,7 +36,8 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
         ));
     }
     let pause = harness.history.numbers().longest_pause_since_healing;
-    if pause > FRESH {
+    let fresh = fresh();
+    if pause > fresh {
         return Some(format!("a queue stood still for {pause:?} after all faults were healed"));
     }
     let job = Job {
@@ -54,7 +57,7 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
         unread: false,
         job,
     });
-    if new_contender.elapsed() > FRESH || !harness.history.seen("new_contender").ended {
+    if new_contender.elapsed() > fresh || !harness.history.seen("new_contender").ended {
         return Some(format!("a new contender took {:?}", new_contender.elapsed()));
     }
     let nodes = || LOCKS.iter().flat_map(|lock| observer.children(lock)).collect::<Vec<_>>();
@@ -64,6 +67,13 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
         (nodes, left) if nodes.is_empty() && left.is_empty() => harness.violation(),
         (nodes, left) => Some(format!("left behind: nodes {nodes:?}, processes {left:?}")),
     }
+}
+
+fn fresh() -> Duration {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load: f64 = load.split(' ').next().and_then(|one| one.parse().ok()).unwrap_or_default();
+    let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    if load > f64::from(u32::try_from(processors).unwrap_or(u32::MAX)) * 3.0 { FRESH_IF_BUSY } else { FRESH }
 }
 
 fn wait_until_done(within: Duration, mut done: impl FnMut() -> bool) {
