@@ -164,7 +164,7 @@ fn a_frozen_command_is_killed_before_it_can_continue_without_the_lock() {
         let case = Case::new("all-frozen");
         let file = case.dir().join("writes");
         let script = format!(
-            "trap 'echo TERM >> {0}' TERM; trap 'echo CONT >> {0}' CONT; echo ready $$; \
+            "trap 'echo TERM >> {0}' TERM; trap 'echo CONT >> {0}' CONT; echo alive >> {0}; echo ready $$; \
              while :; do echo alive >> {0}; done",
             file.display()
         );
