@@ -17,8 +17,8 @@ pub struct RunDelay {
 }
 
 impl RunDelay {
-    /// Since the last call or the thread's start, of the thread that waited longest: several may have waited at the same time.
-    /// Nothing where the kernel doesn't tell.
+    /// How long the thread that waited longest has waited since the last call, or since it was started. Threads may wait at the
+    /// same time, so their times aren't added up. Zero where the kernel doesn't tell.
     pub fn since_last(&mut self) -> Duration {
         let Ok(counted) = of_threads() else { return Duration::ZERO };
         let since = |(thread, now): (&OsString, &u64)| {

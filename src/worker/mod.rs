@@ -31,6 +31,9 @@ use crate::process::{clock, sys};
 /// the session timeout on.
 const SHORT_WAIT: Duration = Duration::from_millis(4);
 
+/// The kernel is asked at least this often: what was long ago is no delay of this wait.
+const ASK_AGAIN: Duration = Duration::from_secs(10);
+
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
 pub fn work(mut worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> ! {
     output::queue_output();
@@ -96,7 +99,7 @@ struct UnattendedError(&'static str);
 
 /// Carries out the steps of the run.
 fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
-    let mut run_delay = RunDelay::default();
+    let (mut run_delay, mut asked, mut ran) = (RunDelay::default(), Instant::now(), false);
     loop {
         let mut failed = None;
         let pending = || {
@@ -119,13 +122,26 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
                 Done::Over(end) => return Ok(end),
             },
             Step::Wait(until) => {
+                let runs = executor.runs_command();
+                if runs && !ran {
+                    // What was before the command is no delay of its first wait.
+                    run_delay.since_last();
+                    asked = Instant::now();
+                }
+                ran = runs;
                 let began = Instant::now();
                 events.wait(Some(executor.sources().0), until).context("can't wait for what happens")?;
                 let waited = began.elapsed();
-                // Without a command, what comes from outside isn't worth the question: a waiter is to cost next to nothing.
-                let is_late = until.is_some_and(|until| clock::now() >= until + SHORT_WAIT);
-                let counts = waited >= SHORT_WAIT && (executor.runs_command() || is_late);
-                driver.woken(if counts { run_delay.since_last().min(waited) } else { Duration::ZERO });
+                // Without a command only a late timer counts, and by as much as it is late: a waiter is to cost next to nothing.
+                let late = until.map_or(Duration::ZERO, |until| clock::now().since(until));
+                let most = if runs { waited } else { late.min(waited) };
+                let held_up = if most >= SHORT_WAIT || asked.elapsed() >= ASK_AGAIN {
+                    asked = Instant::now();
+                    run_delay.since_last().min(most)
+                } else {
+                    Duration::ZERO
+                };
+                driver.woken(held_up);
             }
         }
     }
