@@ -1,13 +1,13 @@
 //! The worker: one loop, which passes events to the core and carries out the core's effects.
 
 mod executor;
+mod host_delay;
 mod inbox;
 mod loop_watch;
 mod main_session;
 mod side_sessions;
 
 use std::panic::{self, AssertUnwindSafe};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use zklock_core::exit::{self, Exit};
@@ -16,6 +16,7 @@ use zklock_core::planted::{Mistake, planted};
 use zklock_core::run::{Driver, End, Plan, Step};
 
 use self::executor::{Done, Executor};
+use self::host_delay::HostDelay;
 use self::inbox::Events;
 use self::main_session::MainSession;
 use crate::ensemble::Settings;
@@ -23,16 +24,8 @@ use crate::link::{WorkerSide, clean};
 use crate::output;
 use crate::plan::JobSpec;
 use crate::process::faked_clock::refuse_faked_clocks;
-use crate::process::run_delay::RunDelay;
 use crate::process::system_error::explain;
 use crate::process::{clock, sys};
-
-/// In a shorter wait the host held up nothing that counts, and the kernel isn't asked: the core notes delays from a 240th of
-/// the session timeout on.
-const SHORT_WAIT: Duration = Duration::from_millis(4);
-
-/// The kernel is asked at least this often: what was long ago is no delay of this wait.
-const ASK_AGAIN: Duration = Duration::from_secs(10);
 
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
 pub fn work(mut worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> ! {
@@ -99,7 +92,7 @@ struct UnattendedError(&'static str);
 
 /// Carries out the steps of the run.
 fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
-    let (mut run_delay, mut asked, mut ran) = (RunDelay::default(), Instant::now(), false);
+    let mut host_delay = HostDelay::new();
     loop {
         let mut failed = None;
         let pending = || {
@@ -122,26 +115,10 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
                 Done::Over(end) => return Ok(end),
             },
             Step::Wait(until) => {
-                let runs = executor.runs_command();
-                if runs && !ran {
-                    // What was before the command is no delay of its first wait.
-                    run_delay.since_last();
-                    asked = Instant::now();
-                }
-                ran = runs;
-                let began = Instant::now();
-                events.wait(Some(executor.sources().0), until).context("can't wait for what happens")?;
-                let waited = began.elapsed();
-                // Without a command only a late timer counts, and by as much as it is late: a waiter is to cost next to nothing.
-                let late = until.map_or(Duration::ZERO, |until| clock::now().since(until));
-                let most = if runs { waited } else { late.min(waited) };
-                let held_up = if most >= SHORT_WAIT || asked.elapsed() >= ASK_AGAIN {
-                    asked = Instant::now();
-                    run_delay.since_last().min(most)
-                } else {
-                    Duration::ZERO
-                };
-                driver.woken(held_up);
+                let command_runs = executor.runs_command();
+                let wait = || events.wait(Some(executor.sources().0), until);
+                let held_up = host_delay.in_wait(command_runs, until, wait);
+                driver.woken(held_up.context("can't wait for what happens")?);
             }
         }
     }

@@ -41,7 +41,7 @@ mistakes! {
     LeaseFromConnect,
     /// Stop, KILL and the monitor's take-over have no reserve: they come up to a session timeout after the lease end.
     NoKillMargin,
-    /// A host that was late is expected to be on time.
+    /// zklock doesn't expect a host that was late to be late again.
     DelayForgotten,
     /// A forced stop reaches only the command's process group, and not descendants that left it.
     GroupOnly,

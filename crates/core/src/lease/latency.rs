@@ -44,7 +44,7 @@ pub enum Start {
     /// Not with the measurements so far, which may have been a single delay: the next confirmation should be sent
     /// immediately.
     AskAgain,
-    /// Never: the connection is too slow, or this host.
+    /// Never: the connection is too slow, or the host too busy.
     Never {
         /// How long an answer takes.
         trip: Duration,
@@ -101,7 +101,8 @@ impl LatencyEstimate {
         }
         if rides(lease.clone(), sends, trip, kill_after, now) {
             Start::Now
-        } else if self.in_vain >= timeout * 2 {
+        } else if self.in_vain >= timeout * if self.is_too_busy(lease, kill_after) { 3 } else { 2 } {
+            // A single delay is forgotten after two session timeouts.
             Start::Never { trip: self.slowest().unwrap_or(trip), timeout }
         } else {
             Start::NotYet
@@ -110,7 +111,7 @@ impl LatencyEstimate {
 }
 
 impl LatencyEstimate {
-    /// Whether the connection is quick enough, and no lease is long enough for what this host's delays take of it.
+    /// Whether the connection is fast enough, but this host's delays leave no lease under which the command may start.
     pub fn is_too_busy(&self, lease: &Lease, kill_after: Duration) -> bool {
         let (timeout, delay) = (lease.timeout(), lease.expected_delay());
         self.trip().is_some_and(|trip| {
@@ -182,8 +183,8 @@ fn jittered(trip: Duration) -> Duration {
     trip + trip / 20
 }
 
-/// The smallest session timeout, in whole seconds, for which the connection is fast enough, and under which a steady lease
-/// survives it that zklock is late by `delay`.
+/// The smallest session timeout, in whole seconds, for which the connection is fast enough and a steady lease survives that
+/// zklock is late by `delay`.
 pub fn smallest_timeout(trip: Duration, delay: Duration, kill_after: Duration) -> Option<Duration> {
     let is_survived = |timeout: Duration| {
         let mut lease = Lease::new(BootTime::from_nanos(0), timeout);
@@ -351,7 +352,7 @@ mod tests {
             lease.expect_delay(ms(delay));
             assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), then, "{delay}");
         }
-        for second in 2..9 {
+        for second in 2..13 {
             assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), Start::NotYet);
             latency.answered(ms(10), at(second), lease.timeout());
         }

@@ -111,8 +111,8 @@ impl Lease {
     }
 
     /// From now on zklock may be late by `delay` with what is due at a certain time, as on a host that starves it of processor
-    /// time. KILL and the monitor's take-over come earlier by that. It is taken from the time in which the command may end by
-    /// itself, and only then from the time in which silence is tolerated.
+    /// time. KILL comes earlier by that, and the monitor's take-over before a stop has begun by at least half of it. That
+    /// shortens the command's time to end by itself first, and then the silence that is tolerated.
     pub fn expect_delay(&mut self, delay: Duration) {
         if !planted(Mistake::DelayForgotten) {
             self.delay = delay;

@@ -47,8 +47,8 @@ impl Lateness {
         }
     }
 
-    /// The longest that the host let zklock wait for a processor in the last two session timeouts. What it did, it may do
-    /// again; a host that slept, or a zklock that was stopped, is another matter.
+    /// The longest wait for a processor in the last two session timeouts: it may come again. Sleep of the host and stops of
+    /// zklock don't count.
     pub(super) fn expected(&self) -> Duration {
         self.held_up.iter().map(|&(_, time)| time).max().unwrap_or_default()
     }

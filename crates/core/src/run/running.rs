@@ -91,8 +91,9 @@ impl Running {
     }
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
+        let may_have_ended = !self.is_stopping() && ended_in_time(&input, ctx);
         // The lease first: the input may be a SIGCONT after a long stop.
-        if self.supervisor.is_over().is_none() && !ended_in_time(&input, ctx) {
+        if self.supervisor.is_over().is_none() && !may_have_ended {
             self.keep_the_lease(ctx);
         }
         match input {
@@ -135,7 +136,10 @@ impl Running {
             }
             _ => {}
         }
-        self.show_deadline(ctx);
+        // A deadline that has passed isn't shown for a command that may have ended: the monitor would act at once.
+        if !may_have_ended {
+            self.show_deadline(ctx);
+        }
         None
     }
 
@@ -189,7 +193,7 @@ impl Running {
             let lateness = &ctx.state.lateness;
             let late = late_under(lease, lateness, now);
             let silence = claim.session().and_then(|session| session.silence(lateness, late, now));
-            // Of a host that is on time, the lease would have been long enough.
+            // On a host that is on time, the lease would still be long enough.
             let is_for_the_delay = now < lease.on_time().stop_at(kill_after);
             let expected = Late { longest: lease.expected_delay(), total: lease.expected_delay() };
             let late = late.or(is_for_the_delay.then_some(expected));
@@ -336,10 +340,7 @@ impl Running {
 
     /// When to check the time next if no input comes before.
     pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim, now: BootTime) -> Option<BootTime> {
-        let stop_at = match self.lost {
-            None | Some(Loss::Revoked(_)) => claim.lease().map(|lease| lease.stop_at(plan.kill_after)),
-            Some(_) => None,
-        };
+        let stop_at = claim.lease().map(|lease| lease.stop_at(plan.kill_after));
         let stop_at = stop_at.filter(|&at| self.lost.is_none() || at > now);
         // A timer is late while the boot clock is slowed down, so both clocks are read at least this often.
         let look = claim.lease().map(|lease| now + lease.step() / 2);
@@ -376,8 +377,8 @@ impl Running {
     }
 }
 
-/// Whether the command has ended, or may have, before the lease end: then it has held the lock all the time, however late
-/// zklock is to stop it. An input that may say so is followed by one that says it.
+/// Whether this input says, or may say, that the command has ended while the lease still lasts: then the command held the
+/// lock to its end. After one that only may say so, the next input tells.
 fn ended_in_time(input: &Input, ctx: &Context<'_>) -> bool {
     let may_say_so = match input {
         Input::Child | Input::Reaped(_) => true,

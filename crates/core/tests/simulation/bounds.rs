@@ -184,7 +184,7 @@ impl World {
             _ => self.scenario.faults.is_empty() && self.scenario.aim.is_none(),
         };
         let contender = &self.zklocks[index].contender;
-        if is_survived && contender.is_quick() && contender.is_late_by() * 8 < contender.session_timeout {
+        if is_survived && contender.is_quick() && !contender.is_often_late() {
             self.checks.violated(|| format!("zklock {index} lost its lease, and had no reason to"));
         }
     }
@@ -201,7 +201,7 @@ impl World {
     /// Checks that a monitor that ends all processes does so because of a fault.
     pub(crate) fn check_end(&mut self, index: usize) {
         let zklock = &self.zklocks[index];
-        let is_late = zklock.contender.is_late_by() * 8 > zklock.contender.session_timeout;
+        let is_late = zklock.contender.is_often_late();
         if !zklock.was_hit && zklock.signals.is_empty() && zklock.troubled == 0 && !is_late {
             self.checks
                 .violated(|| format!("the monitor of zklock {index} ends everybody, and had no reason to"));

@@ -147,7 +147,7 @@ impl World {
             // If a process of zklock was hit at the end, the exit code may be the one that was reported before.
             (Some(_), Some(natural)) => {
                 exit == natural
-                    || (zklock.was_hit || zklock.contender.stall.is_some()) && exit == Exit::Code(LOST)
+                    || (zklock.was_hit || zklock.contender.is_often_late()) && exit == Exit::Code(LOST)
             }
             (Some(command), None) => {
                 exit == Exit::Code(LOST) || command.was_killed() && exit == command.leader().exit

@@ -125,8 +125,8 @@ impl Scenario {
         let first = &mut contenders[0];
         (first.starts, first.nonblock, first.terminates, first.once_per) = (S, false, true, None);
         first.command.lasts = timeout * 8;
-        first.stall = Some(Stall::draw(rng, first, 20..200));
         let at = S + timeout * rng.u64(50..500) / 100;
+        first.stall = Some(Stall { until: at + 3 * timeout, ..Stall::draw(rng, first, 20..200) });
         PlannedFault { at, who: 0, fault: Fault::Blackhole, lasts: 3 * timeout }
     }
 
@@ -181,6 +181,11 @@ impl Contender {
     /// The time by which what it does may be late because its host is busy.
     pub(crate) fn is_late_by(&self) -> u64 {
         self.stall.map_or(0, |stall| stall.lasts)
+    }
+
+    /// Whether its host is so busy that this may cost the lock.
+    pub(crate) fn is_often_late(&self) -> bool {
+        self.is_late_by() * 8 >= self.session_timeout
     }
 
     fn draw(rng: &mut Rng, kind: u8, tick: Duration) -> Self {

@@ -38,7 +38,11 @@ impl World {
     /// Holds back what comes for a worker's session during a stall until that is over. Returns whether there is one.
     pub(crate) fn hold_back(&mut self, owner: SessionOwner) -> bool {
         let SessionOwner::Worker(index) = owner else { return false };
-        let Some(until) = self.hold_up_worker(index) else { return false };
+        let zklock = &self.zklocks[index];
+        let Some(until) = zklock.contender.stall.and_then(|stall| stall.over(self.now)) else { return false };
+        if zklock.worker.waits.0 {
+            self.hold_up_worker(index);
+        }
         self.at(until, Event::StallOver(index));
         true
     }
