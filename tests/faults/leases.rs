@@ -200,9 +200,10 @@ fn a_short_standstill_of_the_server_costs_nothing() {
 #[test]
 fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_does_not() {
     let server = Server::start();
-    let options = ["--session-timeout", "30"];
+    // On a busy machine a server takes long to come back.
+    let options = ["--session-timeout", "60"];
     let stopped = Stage::new("stopped", &server, &options);
-    let going_on = Stage::new("going-on", &server, &["--session-timeout", "30", "--on-lost", "continue"]);
+    let going_on = Stage::new("going-on", &server, &["--session-timeout", "60", "--on-lost", "continue"]);
     let both = [&stopped, &going_on];
     let nodes = both.map(|stage| stage.case.wait_for_contenders(1));
     server.kill();

@@ -65,7 +65,7 @@ fn a_server_that_allows_only_tiny_requests_is_named() {
 #[test]
 fn a_server_that_is_silent_at_each_create_is_asked_again() {
     let creates = AtomicUsize::new(0);
-    let server = Attacker::granting(800, move |victim, asked| {
+    let server = Attacker::granting(2_000, move |victim, asked| {
         if op::CREATE.contains(&asked.op) && creates.fetch_add(1, Ordering::SeqCst) < 12 {
             while victim.asked().is_some() {}
             return Break(());
@@ -73,7 +73,7 @@ fn a_server_that_is_silent_at_each_create_is_asked_again() {
         Continue(())
     });
     let marker = new_marker();
-    let zklock = Zklock::at(server.address(), &marker).args(["--session-timeout", "0.8", "/t/silent", "--"]);
+    let zklock = Zklock::at(server.address(), &marker).args(["--session-timeout", "2", "/t/silent", "--"]);
     let output = zklock.args(["echo", "ran"]).spawn().wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert!(server.lied() && server.accepted() > 12, "{}", server.accepted());

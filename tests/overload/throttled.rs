@@ -42,7 +42,9 @@ fn behind_a_throttling_server_a_lock_takes_longer_and_is_taken() {
             errors
         });
         let ran = catch_unwind(AssertUnwindSafe(|| {
-            for options in [&["-w", "20"][..], &["-n"], &[]] {
+            // Beside other load, its turn comes seldom.
+            let patient = ["--connect-timeout", "60"];
+            for options in [&["-w", "60"][..], &["-n", "--connect-timeout", "60"], &patient] {
                 let output = case.lock(options, ["echo", "ran"]).run();
                 assert_eq!(output.assert_code(0).stdout, "ran\n");
             }

@@ -347,7 +347,7 @@ mod tests {
         let (mut lease, mut latency) =
             (Lease::new(at(0), Duration::from_secs(4)), LatencyEstimate::default());
         latency.becomes_first(at(0));
-        for (delay, then) in [(0, Start::Now), (1_000, Start::Now), (2_000, Start::NotYet)] {
+        for (delay, then) in [(0, Start::Now), (700, Start::Now), (2_000, Start::NotYet)] {
             latency.answered(ms(10), at(1), lease.timeout());
             lease.expect_delay(ms(delay));
             assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), then, "{delay}");
@@ -359,7 +359,7 @@ mod tests {
         let never = Start::Never { trip: ms(10), timeout: lease.timeout() };
         assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), never);
         assert!(latency.is_too_busy(&lease, GRACE));
-        lease.expect_delay(ms(1_000));
+        lease.expect_delay(ms(700));
         assert!(!latency.is_too_busy(&lease, GRACE));
     }
 
@@ -439,7 +439,7 @@ mod tests {
         let late = |delay| smallest_timeout(ms(10), ms(delay), GRACE);
         assert_eq!(
             [0, 500, 1_400, 5_000].map(late),
-            [1, 3, 7, 21].map(|seconds| Some(Duration::from_secs(seconds)))
+            [1, 4, 8, 25].map(|seconds| Some(Duration::from_secs(seconds)))
         );
     }
 }

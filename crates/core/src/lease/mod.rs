@@ -112,7 +112,8 @@ impl Lease {
 
     /// From now on zklock may be late by `delay` with what is due at a certain time, as on a host that starves it of processor
     /// time. KILL comes earlier by that, and the monitor's take-over before a stop has begun by at least half of it. That
-    /// shortens the command's time to end by itself first, and then the silence that is tolerated.
+    /// shortens the command's time to end by itself first, to a twelfth of the session timeout, and then the silence that is
+    /// tolerated.
     pub fn expect_delay(&mut self, delay: Duration) {
         if !planted(Mistake::DelayForgotten) {
             self.delay = delay;
@@ -134,7 +135,9 @@ impl Lease {
     /// session timeout, unless zklock may be late by more; the rest of the lease is left for tolerating silence.
     pub fn stop_at(&self, kill_after: Duration) -> BootTime {
         let stop = (kill_after + REAPING).min(self.timeout / 6);
-        self.before_the_end(stop.max(self.margin() + self.delay))
+        // Some of the time between TERM and KILL is left in any case.
+        let least = stop.saturating_sub(self.margin()).min(self.timeout / 12);
+        self.before_the_end(stop.max(self.margin() + self.delay + least))
     }
 
     /// When KILL must be sent so that the job is reaped by the lease end, and not merely dying.

@@ -71,7 +71,7 @@ fn what_is_late_by_the_expected_delay_still_kills_before_the_lease_end() {
     let end = lease.end();
     // By default the stop begins 5 s before the end.
     for (delay, stops, kills) in
-        [(0, 5_000, 200), (600, 5_000, 800), (4_800, 5_000, 5_000), (9_000, 9_200, 9_200)]
+        [(0, 5_000, 200), (600, 5_000, 800), (4_800, 7_500, 5_000), (9_000, 11_700, 9_200)]
     {
         let mut lease = lease.clone();
         lease.expect_delay(ms(delay));
