@@ -34,7 +34,7 @@ fn the_command_is_dead_before_the_session_can_expire() {
     assert!(after < T, "it survived for {after:?}: {output}");
     output.assert_code(123).assert_stderr("after the last confirmation");
     // On a busy machine it may be late for longer than it was on time in the server's silence.
-    let reasons = ["confirmed nothing for ", "starved of processor time"];
+    let reasons = ["confirmed nothing for ", "confirmed too seldom for ", "starved of processor time"];
     assert!(reasons.iter().any(|reason| output.stderr.contains(reason)), "{output}");
     assert!(output.stdout.contains("got TERM"), "TERM comes first: {output}");
 }

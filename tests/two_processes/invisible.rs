@@ -34,11 +34,8 @@ fn monitor_worker_and_command_are_a_chain_of_three_in_groups_of_their_own() {
         [Ok(monitor), Ok(worker), Ok(command)]
     );
     assert_eq!(getsid(Some(command)), getsid(Some(monitor)), "as without zklock");
-    assert_eq!(
-        getsid(Some(worker)),
-        Ok(worker),
-        "no shell could continue zklock, so the worker must not seem to be one"
-    );
+    // No shell could continue zklock, so the worker must not seem to be one.
+    wait_until("the worker to leave the session", DEADLINE, || getsid(Some(worker)) == Ok(worker));
     let line = |pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).expect("a process");
     let title = line(worker);
     assert_eq!(title.trim_end_matches('\0'), format!("lease-guard of {monitor}"));
