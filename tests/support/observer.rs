@@ -156,7 +156,7 @@ impl Observer {
         }
     }
 
-    /// Runs `work` on the client. If it takes more than three seconds or the connection is lost, it is repeated on a
+    /// Runs `work` on the client. If it takes more than eight seconds or the connection is lost, it is repeated on a
     /// new connection. Panics if there is no answer within [`DEADLINE`].
     pub(crate) fn call<T: Send + 'static>(
         &self,
@@ -174,7 +174,8 @@ impl Observer {
                 let known = digest.map_or(Ok(()), |digest| client.add_auth("digest", digest.into_bytes()));
                 sender.send(known.and_then(|()| work(&client)))
             });
-            match receiver.recv_timeout(Duration::from_secs(3)) {
+            // A new connection is a new session, without the nodes of the old one: a machine that hung is waited for.
+            match receiver.recv_timeout(Duration::from_secs(8)) {
                 Ok(Err(ZkError::ConnectionLoss | ZkError::SessionExpired)) | Err(_) => self.disconnect(),
                 // The library doesn't know the error "throttled" and reports this one instead. The server has done
                 // nothing, so the call is repeated.
