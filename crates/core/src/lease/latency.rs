@@ -100,13 +100,14 @@ impl LatencyEstimate {
             return if self.as_first < LOOKED_AT { Start::AskAgain } else { Start::Never { trip, timeout } };
         }
         if rides(lease.clone(), sends, trip, kill_after, now) {
-            Start::Now
-        } else if self.in_vain >= timeout * if self.is_too_busy(lease, kill_after) { 3 } else { 2 } {
-            // A single delay is forgotten after two session timeouts.
-            Start::Never { trip: self.slowest().unwrap_or(trip), timeout }
-        } else {
-            Start::NotYet
+            return Start::Now;
         }
+        // A single delay of the host is forgotten after two session timeouts.
+        let may_pass = || self.in_vain < timeout * 3 && self.is_too_busy(lease, kill_after);
+        if self.in_vain < timeout * 2 || may_pass() {
+            return Start::NotYet;
+        }
+        Start::Never { trip: self.slowest().unwrap_or(trip), timeout }
     }
 }
 
@@ -191,7 +192,7 @@ pub fn smallest_timeout(trip: Duration, delay: Duration, kill_after: Duration) -
         lease.expect_delay(delay);
         // A steady lease ends seven steps after the newest confirmation, less six round trips; the next is one step away.
         let step = lease.step();
-        lease.stop_at(kill_after) > BootTime::from_nanos(0) + step * 6 + delay + jittered(trip) * 7
+        lease.stop_at(kill_after).since_start() > step * 6 + delay + jittered(trip) * 7
     };
     let is_enough =
         |timeout| is_quick_enough(timeout, trip, kill_after) && (delay.is_zero() || is_survived(timeout));

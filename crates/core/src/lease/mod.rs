@@ -48,8 +48,13 @@ impl Lease {
     /// The lease of a new session: `began` is just before its connect request was sent, `timeout` is the session
     /// timeout that the server granted.
     pub fn new(began: BootTime, timeout: Duration) -> Self {
-        let (counts_from, confirmed) = (Some(began), VecDeque::new());
-        Self { timeout, counts_from, confirmed, delay: Duration::ZERO, over: false }
+        Self {
+            timeout,
+            counts_from: Some(began),
+            confirmed: VecDeque::new(),
+            delay: Duration::ZERO,
+            over: false,
+        }
     }
 
     /// A new lease for an existing session: it covers no time until new confirmations span a third of the session

@@ -19,38 +19,33 @@ pub(super) struct Lateness {
     due: Option<BootTime>,
     /// From when an input was due, or zklock was held up, until it was taken in, oldest first. The spans don't overlap.
     late: VecDeque<(BootTime, BootTime)>,
-    /// For how long the host let zklock wait for a processor, and when that was over, oldest first.
-    held_up: VecDeque<(BootTime, Duration)>,
+    /// The times in which the host let zklock wait for a processor, in the same way.
+    held_up: VecDeque<(BootTime, BootTime)>,
 }
 
 impl Lateness {
     /// An input is taken in `now`, with this session `timeout`. `held_up` is for how long the host let zklock wait for a
     /// processor, whether or not something was due: what comes for it, such as an answer, waits as well.
     pub(super) fn looked(&mut self, now: BootTime, held_up: Duration, timeout: Duration) {
-        let is_noted = |time: Duration| time * SMALLEST_PART > timeout;
         let held_up_from = now.before(held_up).max(self.looked_at);
         let due = self.due.map_or(held_up_from, |due| due.max(self.looked_at).min(held_up_from));
         self.looked_at = now;
-        if is_noted(now.since(due)) {
-            self.late.push_back((due, now));
-        }
-        if is_noted(now.since(held_up_from)) {
-            self.held_up.push_back((now, now.since(held_up_from)));
-        }
         // Nothing looks further back, so that there are never more than a few hundred.
         let oldest = now.before(timeout * 2);
-        while self.late.front().is_some_and(|&(_, to)| to < oldest) {
-            self.late.pop_front();
-        }
-        while self.held_up.front().is_some_and(|&(until, _)| until < oldest) {
-            self.held_up.pop_front();
+        for (spans, from) in [(&mut self.late, due), (&mut self.held_up, held_up_from)] {
+            if now.since(from) * SMALLEST_PART > timeout {
+                spans.push_back((from, now));
+            }
+            while spans.front().is_some_and(|&(_, to)| to < oldest) {
+                spans.pop_front();
+            }
         }
     }
 
     /// The longest wait for a processor in the last two session timeouts: it may come again. Sleep of the host and stops of
     /// zklock don't count.
     pub(super) fn expected(&self) -> Duration {
-        self.held_up.iter().map(|&(_, time)| time).max().unwrap_or_default()
+        self.held_up.iter().map(|&(from, to)| to.since(from)).max().unwrap_or_default()
     }
 
     /// The next input is due by this time.

@@ -248,12 +248,12 @@ impl Run {
         if planted(Mistake::OrphanedWorker) && matches!(input, Input::MonitorDied) {
             return out;
         }
-        let held_up = if let Input::HeldUp(time) = input { time } else { Duration::ZERO };
-        self.looked(now, held_up);
-        if matches!(input, Input::HeldUp(_)) {
+        if let Input::HeldUp(time) = input {
+            self.looked(now, time);
             // Other inputs follow, at the latest a tick.
             return out;
         }
+        self.looked(now, Duration::ZERO);
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
         if let Input::Session(key, SessionChange::ServersSay(servers)) = input {
             if self.state.claim.is_of(key) {

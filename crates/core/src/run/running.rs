@@ -340,10 +340,11 @@ impl Running {
 
     /// When to check the time next if no input comes before.
     pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim, now: BootTime) -> Option<BootTime> {
-        let stop_at = claim.lease().map(|lease| lease.stop_at(plan.kill_after));
+        let lease = claim.lease();
+        let stop_at = lease.map(|lease| lease.stop_at(plan.kill_after));
         let stop_at = stop_at.filter(|&at| self.lost.is_none() || at > now);
         // A timer is late while the boot clock is slowed down, so both clocks are read at least this often.
-        let look = claim.lease().map(|lease| now + lease.step() / 2);
+        let look = lease.map(|lease| now + lease.step() / 2);
         let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
         let kill_again = self.kill_again_at.filter(|_| self.supervisor.has_killed());
         let moments = [

@@ -93,7 +93,7 @@ impl World {
                 format!("zklock {index} starts its command, and its last list doesn't have its node")
             });
         }
-        let takes = 10_000_000 + 2 * zklock.contender.is_late_by();
+        let takes = 10_000_000 + 2 * zklock.contender.late_by();
         // A signal that arrives while the command is being started is meant for the command.
         if let Some(told) = self.zklocks[index].told_to_end.filter(|told| told + takes < self.now) {
             let late = Duration::from_nanos(self.now - told);

@@ -179,13 +179,18 @@ impl Contender {
     }
 
     /// The time by which what it does may be late because its host is busy.
-    pub(crate) fn is_late_by(&self) -> u64 {
+    pub(crate) fn late_by(&self) -> u64 {
         self.stall.map_or(0, |stall| stall.lasts)
+    }
+
+    /// When its processes get a processor, if they get none now.
+    pub(crate) fn stalled_until(&self, now: u64) -> Option<u64> {
+        self.stall?.over(now)
     }
 
     /// Whether its host is so busy that this may cost the lock.
     pub(crate) fn is_often_late(&self) -> bool {
-        self.is_late_by() * 8 >= self.session_timeout
+        self.late_by() * 8 >= self.session_timeout
     }
 
     fn draw(rng: &mut Rng, kind: u8, tick: Duration) -> Self {

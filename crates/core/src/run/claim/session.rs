@@ -180,7 +180,7 @@ impl SessionState {
     }
 
     /// What is to be said if this host's delays leave no lease that is long enough.
-    pub fn is_too_busy(&self, kill_after: Duration) -> Option<Message> {
+    pub fn too_busy(&self, kill_after: Duration) -> Option<Message> {
         let (lease, trip) = (&self.renewal.lease, self.latency.trip()?);
         let (timeout, delay) = (lease.timeout(), lease.expected_delay());
         let is_too_busy = self.latency.is_too_busy(lease, kill_after);

@@ -38,7 +38,7 @@ impl Queueing {
             return if seen_busy { busy(path, message, ctx) } else { Next::fail_at(Some(path), message) };
         }
         if session.locks.all_held() {
-            let too_busy = session.is_too_busy(plan.kill_after);
+            let too_busy = session.too_busy(plan.kill_after);
             return Next::fail(too_busy.unwrap_or(Message::NotConfirmed { waited }));
         }
         if !seen_busy {

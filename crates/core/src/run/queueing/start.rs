@@ -37,7 +37,7 @@ impl Queueing {
             Start::NotYet => {}
             Start::AskAgain => ctx.state.claim.confirm_soon(ctx.now),
             Start::Never { trip, timeout } => {
-                if let Some(message) = session.is_too_busy(ctx.plan.kill_after) {
+                if let Some(message) = session.too_busy(ctx.plan.kill_after) {
                     return Err(Box::new(message));
                 }
                 let (hosts, kill_after) = (ctx.plan.hosts.clone(), ctx.plan.kill_after);

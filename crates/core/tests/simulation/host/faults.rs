@@ -45,7 +45,7 @@ impl World {
                     zklock.was_hit = true;
                     zklock.monitor.alive = false;
                     if !zklock.worker.frozen && zklock.contender.terminates {
-                        zklock.gone_by = Some(self.now + 1_000_000_000 + 3 * zklock.contender.is_late_by());
+                        zklock.gone_by = Some(self.now + 1_000_000_000 + 3 * zklock.contender.late_by());
                     }
                     self.tell_worker(index, Input::MonitorDied);
                     self.tell_outer(index, Exit::Signal(SIGKILL));
@@ -116,7 +116,7 @@ impl World {
         let zklock = &mut self.zklocks[index];
         if is_untroubled && zklock.contender.terminates && !nodes.is_empty() {
             let grace = u64::try_from(zklock.contender.kill_after.as_nanos()).unwrap();
-            let takes = grace + 6 * zklock.contender.line + 6 * zklock.contender.is_late_by() + 2_000_000_000;
+            let takes = grace + 6 * zklock.contender.line + 6 * zklock.contender.late_by() + 2_000_000_000;
             zklock.gone_by = Some(self.now + takes);
         }
     }
@@ -148,7 +148,7 @@ impl World {
             && !zklock.monitor.frozen
         {
             // Silent servers get five seconds, and another five if the session was lost meanwhile; the rest is for delays.
-            let late = 6 * zklock.contender.is_late_by();
+            let late = 6 * zklock.contender.late_by();
             zklock.ends_by.get_or_insert(self.now + 14_000_000_000 + late);
             zklock.told_to_end.get_or_insert(self.now);
         }

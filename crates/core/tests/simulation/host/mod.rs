@@ -279,7 +279,7 @@ impl Zklock {
             self.worker.held_up.iter().filter(counts).map(|&(_, time)| time).max().unwrap_or_default();
         // One that is over may be the reason for what happens now.
         let is_on = self.contender.stall.is_some_and(|stall| now < stall.until + 2 * timeout);
-        is_on && self.contender.is_late_by() > before + timeout / 12
+        is_on && self.contender.late_by() > before + timeout / 12
     }
 
     /// Whether it was stopped, as by Ctrl-Z, and not continued since.

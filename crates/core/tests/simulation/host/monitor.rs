@@ -93,8 +93,7 @@ impl World {
                 return;
             }
             if zklock.monitor.waits.end() {
-                zklock.monitor.late_until =
-                    zklock.contender.stall.and_then(|stall| stall.over(self.now)).unwrap_or(0);
+                zklock.monitor.late_until = zklock.contender.stalled_until(self.now).unwrap_or(0);
             }
             if zklock.monitor.late_until > self.now {
                 let until = zklock.monitor.late_until;

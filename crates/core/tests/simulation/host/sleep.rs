@@ -88,7 +88,7 @@ impl World {
         let now = self.now;
         let zklock = &mut self.zklocks[index];
         let Some(since) = zklock.sleep.since.take() else { return };
-        zklock.sleep.moment_ends = now + A_MOMENT + zklock.contender.is_late_by();
+        zklock.sleep.moment_ends = now + A_MOMENT + zklock.contender.late_by();
         zklock.troubled = now;
         let span = now - since;
         let later = |time: &mut u64| *time = if *time > since { time.saturating_add(span) } else { *time };

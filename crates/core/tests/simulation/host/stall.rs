@@ -28,7 +28,7 @@ impl World {
     pub(super) fn hold_up_worker(&mut self, index: usize) -> Option<u64> {
         let now = self.now;
         let Zklock { worker, contender, .. } = &mut self.zklocks[index];
-        let until = contender.stall?.over(now)?;
+        let until = contender.stalled_until(now)?;
         worker.held_up.push((until, until - now));
         let held_up = Duration::from_nanos(until - now);
         worker.driver.iter_mut().for_each(|driver| driver.woken(held_up));
@@ -39,7 +39,7 @@ impl World {
     pub(crate) fn hold_back(&mut self, owner: SessionOwner) -> bool {
         let SessionOwner::Worker(index) = owner else { return false };
         let zklock = &self.zklocks[index];
-        let Some(until) = zklock.contender.stall.and_then(|stall| stall.over(self.now)) else { return false };
+        let Some(until) = zklock.contender.stalled_until(self.now) else { return false };
         if zklock.worker.waits.0 {
             self.hold_up_worker(index);
         }
