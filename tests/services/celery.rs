@@ -48,8 +48,10 @@ fn term_to_the_whole_group_loses_the_task() {
     let case = Case::new("celery-loses");
     let running = worker(&case, Some(&[]));
     running.signal(Signal::SIGTERM);
+    running.wait_for_line(LOST, DEADLINE);
+    // On a busy host, its first process now waits forever for a replacement that it has itself killed for being slow.
+    running.signal(Signal::SIGKILL);
     let output = running.wait(DEADLINE);
-    output.assert_code(0).assert_stderr(LOST);
     assert!(!has_come(&case, "done"), "{output}");
 }
 

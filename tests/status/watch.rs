@@ -131,7 +131,7 @@ fn a_watch_survives_its_session() {
     case.observer().mkdirs("/t");
     let before = server.sessions();
     let watch = watch_with_session(&case, 1.0);
-    assert_eq!(server.sessions(), before + 1);
+    wait_until("the watch's own session", DEADLINE, || server.sessions() == before + 1);
     // Twice: the second session must set all watches again.
     for _ in 0..2 {
         proxy.refuse_new(true);
