@@ -1,13 +1,19 @@
 //! Deletes lock nodes over a separate session, for a worker that can't delete them itself, or couldn't in time.
 
 use zklock_core::leftover_nodes::LeftoverNodes;
+use zklock_core::server_wait::ServerWait;
 
 use crate::ensemble::{BlockingError, BlockingSession, Limit, Reply, RequestError, Settings};
 use crate::process::clock;
 
 /// Deletes the nodes that zklock still owns. Gives up when the session that owns them must have ended, or when
-/// `gives_up` returns `true`. Returns whether they are certainly deleted.
-pub fn clean(settings: &Settings, leftover: &LeftoverNodes, gives_up: impl FnMut() -> bool) -> bool {
+/// `gives_up` returns `true`. A longer wait for the servers is told to `tells`. Returns whether they are certainly deleted.
+pub fn clean(
+    settings: &Settings,
+    leftover: &LeftoverNodes,
+    gives_up: impl FnMut() -> bool,
+    tells: impl FnMut(Option<&ServerWait>),
+) -> bool {
     if leftover.is_empty() {
         return true;
     }
@@ -19,7 +25,7 @@ pub fn clean(settings: &Settings, leftover: &LeftoverNodes, gives_up: impl FnMut
     let Ok(session) = BlockingSession::open(settings, Limit::Until(deadline)) else {
         return false;
     };
-    let mut session = session.unless(gives_up);
+    let mut session = session.unless(gives_up).telling(tells);
     match delete(&mut session, leftover) {
         Ok(is_certain) => {
             session.close();

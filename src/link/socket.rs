@@ -47,6 +47,7 @@ impl PairSocket {
     /// # Errors
     /// If none can be received any more, although the other side may live and send.
     pub fn receive<T: DeserializeOwned>(&self) -> io::Result<Received<T>> {
+        let mut was_reset = false;
         loop {
             // The length is read first: a message about many nodes is long, and most have only a few bytes.
             let peek = MsgFlags::MSG_PEEK | MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT;
@@ -62,6 +63,8 @@ impl PairSocket {
                         return Ok(Received::Message(message));
                     }
                 }
+                // The other side has ended without reading all. The kernel says so once, before what that side has sent.
+                Err(Errno::ECONNRESET) if !was_reset => was_reset = true,
                 Err(Errno::ECONNRESET) => return Ok(Received::Closed),
                 Err(Errno::EAGAIN) => return Ok(Received::Nothing),
                 Err(error) => return Err(error.into()),
@@ -73,5 +76,25 @@ impl PairSocket {
 impl AsFd for PairSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
+
+    use super::*;
+
+    #[test]
+    fn what_a_side_sent_before_it_ended_is_received_although_it_has_not_read_all() -> io::Result<()> {
+        let (one, other) =
+            socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
+        let (one, other) = (PairSocket(one), PairSocket(other));
+        one.send(&"unread")?;
+        other.send(&"last")?;
+        drop(other);
+        assert_eq!(one.receive::<String>()?, Received::Message("last".to_owned()));
+        assert_eq!(one.receive::<String>()?, Received::Closed);
+        Ok(())
     }
 }

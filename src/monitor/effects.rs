@@ -2,6 +2,7 @@
 //! cleans up.
 
 use std::io::{IsTerminal, stderr};
+use std::mem;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill, killpg};
@@ -11,6 +12,7 @@ use zklock_core::monitor::{MonitorEffect, MonitorInput, MonitorMessage, MonitorS
 use zklock_core::pair::Stage;
 use zklock_core::path::LockPath;
 use zklock_core::planted::{Mistake, planted};
+use zklock_core::server_wait::ServerWait;
 use zklock_core::signal::ends_waiting;
 use zklock_core::time::BootTime;
 
@@ -47,9 +49,20 @@ impl MonitorLoop {
             MonitorEffect::Clean(leftover) => {
                 output::queue_output();
                 // Servers may not answer: a signal to end stops the wait for them.
+                let stage = self.sources.side.page.stage();
                 let signals = &mut self.sources.signals;
                 let mut is_ended = || signals.take().unwrap_or_default().into_iter().any(ends_waiting);
-                let gone = link::clean(settings, &leftover, &mut is_ended);
+                let mut is_told = false;
+                let tells = |wait: Option<&ServerWait>| {
+                    if let Some(wait) = wait.filter(|_| !mem::replace(&mut is_told, true)) {
+                        new_line_after_the_waiting_line(stage);
+                        output::warn(
+                            path,
+                            format_args!("deleting the lock node in place of the worker: {wait}"),
+                        );
+                    }
+                };
+                let gone = link::clean(settings, &leftover, &mut is_ended, tells);
                 return Some(MonitorInput::Cleaned(gone));
             }
             MonitorEffect::Say(message) => say(path, &message),
@@ -117,12 +130,18 @@ fn report_left(path: &LockPath, left: &[Left]) {
 
 fn say(path: &LockPath, message: &MonitorMessage) {
     output::queue_output();
-    // The worker's waiting line is still on the screen.
-    if matches!(message, MonitorMessage::Worker { stage: Stage::Waiting, .. }) && stderr().is_terminal() {
-        output::new_line();
+    if let MonitorMessage::Worker { stage, .. } = message {
+        new_line_after_the_waiting_line(*stage);
     }
     match message.level() {
         Level::Error => output::error(path, message),
         _ => output::warn(path, message),
+    }
+}
+
+/// The line of a worker that was waiting is still on the screen.
+fn new_line_after_the_waiting_line(stage: Stage) {
+    if stage == Stage::Waiting && stderr().is_terminal() {
+        output::new_line();
     }
 }

@@ -44,7 +44,7 @@ impl SideSessions {
     /// # Errors
     /// If no thread can be started.
     pub(super) fn clean(&self, leftover: LeftoverNodes) -> Result<()> {
-        self.start(move |settings| Input::Cleaned(clean(&settings, &leftover, || false)))
+        self.start(move |settings| Input::Cleaned(clean(&settings, &leftover, || false, |_| {})))
     }
 
     fn start(&self, task: impl FnOnce(Settings) -> Input + Send + 'static) -> Result<()> {

@@ -1,7 +1,7 @@
 //! The contenders that `revoke` chooses: the holder, or the ones that the options name.
 
 use super::{end, holder, revoke, waiter};
-use crate::support::{Case, DEADLINE, Zklock};
+use crate::support::{At, Case, DEADLINE, Proxy, Zklock, op, shared};
 
 #[test]
 fn a_waiter_can_be_revoked_by_its_node_name() {
@@ -18,6 +18,26 @@ fn a_waiter_can_be_revoked_by_its_node_name() {
         assert!(holder.is_running());
     }
     end(holder);
+}
+
+#[test]
+fn a_contender_that_is_asked_before_it_knows_of_its_own_node_never_runs() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("revoke-unknown");
+    case.observer().mkdirs(case.path());
+    proxy.once(op::CREATE, At::Hold);
+    let contender = Zklock::at(&proxy.connect_string(), case.marker());
+    let contender = contender.args([case.path(), "--", "echo", "ran"]).spawn();
+    proxy.wait_fired(1, DEADLINE);
+    proxy.blackhole_to_client();
+    proxy.release();
+    case.wait_for_contenders(1);
+    assert!(revoke(&case, &[]).assert_code(0).stdout.contains("asked to stop"));
+    proxy.cut_all();
+    proxy.pass();
+    let output = contender.wait(DEADLINE);
+    output.assert_code(125).assert_stderr("its place in the queue was revoked by");
+    assert_eq!(output.stdout, "");
 }
 
 #[test]

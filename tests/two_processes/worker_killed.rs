@@ -2,7 +2,7 @@
 
 use super::{HAND_OFF, kill_worker, worker_of};
 use crate::support::{
-    At, Case, DEADLINE, Proxy, is_alive, op, pass_time, processes_of, shared, start, wait_until,
+    At, Case, DEADLINE, Proxy, freeze, is_alive, op, pass_time, processes_of, shared, start, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 
@@ -27,12 +27,24 @@ fn a_contender_whose_worker_is_killed_while_connecting_fails() {
     let proxy = Proxy::to(shared());
     proxy.blackhole();
     let case = Case::new("worker-connects").through(&proxy.connect_string());
-    let waiter = case.lock(&[], ["echo", "must not run"]).spawn();
+    let waiter = case.lock(&["--connect-timeout", "60"], ["echo", "must not run"]).spawn();
     wait_until("a connection", DEADLINE, || proxy.accepted() > 0);
     kill_worker(&waiter);
     let output = waiter.wait(HAND_OFF);
     output.assert_code(125).assert_stderr(KILLED);
     assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn a_monitor_that_waits_for_the_servers_to_delete_the_node_says_so() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("worker-deleted").through(&proxy.connect_string());
+    let running = start(&case, &[], "echo ready; sleep 60; :");
+    proxy.blackhole();
+    kill_worker(&running);
+    running.wait_for_line("deleting the lock node in place of the worker: connecting", DEADLINE);
+    proxy.pass();
+    running.wait(DEADLINE).assert_code(123).assert_stderr(KILLED);
 }
 
 /// Some descendants have left the process group, the session and the parent.
@@ -63,8 +75,10 @@ fn the_command_of_a_killed_worker_ends_before_the_lock_is_released() {
 #[test]
 fn a_node_that_the_monitor_can_not_read_is_not_reported_as_gone() {
     let case = Case::new("worker-hidden");
-    let running = start(&case, &["--session-timeout", "4"], "echo ready; exec sleep 60");
+    let running = start(&case, &["--session-timeout", "6"], "echo ready; exec sleep 60");
     let node = format!("{}/{}", case.path(), case.wait_for_contenders(1)[0]);
+    // Otherwise the worker could notice first that it can't read its node.
+    freeze(worker_of(running.pid()));
     case.observer().hide(&node);
     kill_worker(&running);
     let output = running.wait(DEADLINE);
@@ -128,6 +142,6 @@ fn a_worker_killed_at_any_time_leaves_nothing() {
         assert!(matches!(output.code, Some(123 | 125)), "{output}");
         assert!(output.code == Some(123) || !ran.exists(), "it had run: {output}");
         assert!(output.closed, "{output}");
-        case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
+        case.wait_for_contenders(0);
     }
 }

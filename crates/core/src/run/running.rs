@@ -25,6 +25,9 @@ use crate::time::BootTime;
 /// nothing for it.
 const RECORD_HELD_AFTER: Duration = Duration::from_secs(1);
 
+/// How late a round of KILL may be before the worker counts as frozen.
+const LATEST_ROUND: Duration = Duration::from_millis(500);
+
 /// The running command, its lease, and what is known of its loss.
 #[derive(Debug)]
 pub(super) struct Running {
@@ -321,11 +324,13 @@ impl Running {
         }
         let killed = self.supervisor.has_killed();
         let (stopping, kill_after) = (self.supervisor.is_stopping(), ctx.plan.kill_after);
-        // If KILL had no effect, the monitor's KILL would have none either.
+        // If KILL had no effect, the monitor's KILL would have none either, and would end the session: that alone keeps the
+        // lock while a process doesn't end.
         let in_vain = killed && self.stuck;
+        let next_round = self.kill_again_at.map(|at| at + LATEST_ROUND);
         let deadline = ctx.state.claim.lease().map(|lease| {
             let act = match (killed, stopping) {
-                (true, _) => lease.end(),
+                (true, _) => next_round.unwrap_or_else(|| lease.end()).max(lease.end()),
                 (false, true) => lease.too_late_at(),
                 (false, false) => lease.take_over_at(kill_after),
             };

@@ -20,7 +20,8 @@ impl Contender {
             ContenderPhase::Adopting(own) if own == name => match result {
                 Ok(ReadNode::Seen(node)) if node.owner == self.session => {
                     let mut step = self.queued(name, node.czxid, node.created);
-                    self.own_watched = true;
+                    // Another client may have written to it before it was found.
+                    step.append(self.own_read(&Ok(ReadNode::Seen(node))));
                     step.append(self.list_again());
                     step
                 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::*;
 use crate::protocol::{ReadNode, ServerTime};
 use crate::queue::name::{self, Family, Mode};
-use crate::queue::record::Record;
+use crate::queue::record::{self, Record};
 
 const SESSION: i64 = 77;
 const NEVER: ServerTime = ServerTime(0);
@@ -349,6 +349,25 @@ fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     let step = contender.take(Reply::Listed(Ok(vec![own])));
     assert_eq!(step.events, [Event::Held(lock())]);
     assert!(step.requests.is_empty(), "its node is already watched");
+}
+
+#[test]
+fn a_node_that_was_written_to_before_it_was_adopted_is_known_as_it_is() {
+    let (mut contender, prefix) = searching();
+    let own = name(&prefix, 5);
+    contender.take(Reply::Listed(Ok(vec![own.clone()])));
+    let asked = Node { data: record::CURATOR_REVOKES.to_vec(), version: 3, ..ours(50) };
+    let step = contender.take(Reply::Read(at(&own), Ok(asked.into())));
+    assert!(matches!(step.events[..], [Event::Queued(..), Event::Revoked(..)]), "{step:?}");
+
+    let (mut contender, prefix) = searching();
+    let own = name(&prefix, 5);
+    contender.take(Reply::Listed(Ok(vec![own.clone()])));
+    contender.take(Reply::Read(at(&own), Ok(Node { version: 3, ..ours(50) }.into())));
+    let [Request::Write(_, _, version)] = &contender.mark_stopped(true).requests[..] else {
+        panic!("a write")
+    };
+    assert_eq!(*version, 3);
 }
 
 #[test]

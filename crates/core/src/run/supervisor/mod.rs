@@ -296,9 +296,9 @@ impl Supervisor {
             }
             JobInput::Leader(LeaderChange::Died { by }) => {
                 self.state = JobState::Stopping { kill_at, killed, leader_dead: true, end };
-                // It was to end the others, and can't any more.
+                // It was to end the others, and can't any more. Its death is seen at each look until it is reaped.
                 let by_first_signal = self.single_child && by == Some(self.stop_signal);
-                if by_first_signal && !killed { self.signal_all() } else { vec![] }
+                if by_first_signal && !killed && !leader_dead { self.signal_all() } else { vec![] }
             }
             JobInput::NoneLeft if leader_dead => {
                 self.state = JobState::Over(end);

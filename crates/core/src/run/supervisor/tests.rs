@@ -316,6 +316,11 @@ fn a_forced_stop_goes_on_with_all_if_its_first_signal_kills_a_single_child() {
         let all = [Effect::Job(SignalAll(signal)), Effect::Job(SignalAll(SIGCONT))];
         let mut supervisor = stops(true);
         assert_eq!(supervisor.on(died(Some(signal)), NOW), all);
+        assert_eq!(
+            supervisor.on(died(Some(signal)), NOW),
+            [],
+            "once, though its death is seen again and again"
+        );
         assert_eq!(supervisor.is_over(), None, "its descendants live");
         check_kills(&mut supervisor, JobInput::Tick, SOON);
         for by in [None, Some(SIGUSR1)] {

@@ -47,6 +47,20 @@ fn a_lost_lease_stops_the_command_in_time() {
     script.pass(17.1).tick().is(TRANSCRIPTS, "lease_over");
 }
 
+/// Its session keeps the lock as long as a process doesn't end.
+#[test]
+fn a_worker_that_goes_on_killing_after_the_lease_end_is_left_alone() {
+    let mut script = Script::of(plan());
+    script.running().pass(3.0).session(SessionChange::Disconnected).pass(12.0).tick();
+    for (at, next) in [(12.0, 12.1), (12.1, 12.4), (12.4, 13.0)] {
+        let next = Some(Script::moment(next));
+        script.at(at).on(Input::KillRound(KillRound { gone: false, next, stuck: false, left: vec![] }));
+    }
+    let left = vec!["sh:9 (stuck)".to_owned()];
+    script.at(13.0).on(Input::KillRound(KillRound { gone: false, next: None, stuck: true, left }));
+    script.records_only(&["SetDeadline"]).is(TRANSCRIPTS, "killing_on");
+}
+
 #[test]
 fn a_silent_server_and_a_slow_line_are_named() {
     let mut script = Script::of(plan());

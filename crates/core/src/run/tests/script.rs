@@ -174,9 +174,14 @@ impl Script {
         self.on(Input::Introduced(Introduction { record: record("web1", 7), ids }))
     }
 
+    /// This many seconds after the beginning.
+    pub(super) fn moment(after: f64) -> BootTime {
+        BootTime::from_start(BEGAN) + seconds(after)
+    }
+
     /// Continues this many seconds after the beginning.
     pub(super) fn at(&mut self, after: f64) -> &mut Self {
-        self.now = BootTime::from_start(BEGAN) + seconds(after);
+        self.now = Self::moment(after);
         self
     }
 
