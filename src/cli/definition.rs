@@ -74,7 +74,7 @@ Options end at the first PATH; what follows belongs to the command.
 
 Exit codes: the command's own, exactly; if a signal killed it, zklock dies of the same signal.
 Otherwise:
-  123  the lock was lost while the command ran, and it was stopped
+  123  the lock was lost or revoked while the command ran, and it was stopped
   124  not run: the lock is busy (-n, or -w ran out), or --once-per skips; -E chooses another
   125  zklock itself failed: usage, connection, permission
   126  the command was found but can't be run

@@ -103,7 +103,7 @@ pub struct LockOptions {
 
     /// Ask the servers for this session timeout
     ///
-    /// After a crash the next contender runs this much later at most.
+    /// After a crash the next contender runs about this much later.
     // Shown after the connection options that every subcommand has.
     #[arg(long, value_name = "SECS", default_value = "30s", help_heading = "Connection", display_order = 100, value_parser = values::checked(values::session_timeout))]
     pub session_timeout: Duration,

@@ -51,7 +51,7 @@ pub struct StatusOptions {
     #[arg(long)]
     pub recursive: bool,
 
-    /// Exit with 1 when somebody holds one of the locks, with 0 when nobody does
+    /// Exit with 1 if one of the locks is held, else with 0
     #[arg(long, conflicts_with = "watch")]
     pub exit_code: bool,
 

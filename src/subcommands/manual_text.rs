@@ -32,7 +32,8 @@ The lock is busy: with \fB\-n\fR, or when \fB\-w\fR ran out; or \fB\-\-once\-per
 \fB\-E\fR chooses another code.
 .TP
 .B 125
-\fBzklock\fR itself failed: usage, configuration, no connection in time, no permission, its place in the queue was revoked.
+\fBzklock\fR itself failed: usage, configuration, no connection in time, one too slow or
+a host too busy for the session timeout, no permission, its place in the queue was revoked.
 .TP
 .B 126
 The command was found but can't be run.
@@ -67,7 +68,7 @@ The configuration file, where \fB\-\-config\fR doesn't name it.
 Credentials, in lines as an \fB\-\-auth\-file\fR has them. None are ever taken from the arguments.
 .TP
 .B RUST_LOG
-A log filter as in env_logger. It overrides \fB\-v\fR and \fB\-q\fR.
+A log filter as in env_logger. With a target, as in \fBzklock=debug\fR, it overrides \fB\-v\fR and \fB\-q\fR.
 .TP
 .B NO_COLOR
 If it is set and not empty, \fBstatus\fR uses no colours.
