@@ -49,7 +49,7 @@ fn servers_that_come_up_in_time_are_found() {
     let server = Server::start();
     let case = Case::on(&server, "late");
     server.kill();
-    let options = ["-v", "--connect-timeout", "30"];
+    let options = ["-v", "--connect-timeout", "300"];
     let running = case.lock(&options, ["echo", "ran"]).spawn();
     server.restart();
     let output = running.wait(DEADLINE);
@@ -64,14 +64,17 @@ fn a_search_for_servers_is_told_from_the_first_second_on() {
     let refused = format!("{hosts}: connection refused");
     let case = case.through(&hosts);
     let running = case.lock(&["-v", "--connect-timeout", "300"], ["echo", "ran"]).spawn();
-    let told = running.wait_for_line("connecting for 1 s, 4 min 59 s left; ", DEADLINE);
-    assert!(told.contains(case.path()) && told.ends_with(&refused), "{told}");
+    let told = running.wait_for_line(": connecting for ", DEADLINE);
+    assert!(told.contains(case.path()) && told.contains(" s, 4 min "), "{told}");
+    assert!(told.ends_with(&format!(" left; {refused}")), "{told}");
     dead.refuse_new(false);
     let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert!(!output.stderr.contains("nothing listens there"), "no remedy yet: {output}");
     let output = case.lock(&["-v"], ["true"]).run();
-    assert!(!output.assert_code(0).stderr.contains("connecting"), "{output}");
+    let is_silent = !output.assert_code(0).stderr.contains("connecting");
+    // On a busy machine there may be something to tell.
+    assert!(is_silent || output.elapsed >= Duration::from_secs(1), "{output}");
 }
 
 #[test]
@@ -97,9 +100,13 @@ fn a_short_search_for_servers_tells_what_is_wrong_before_it_ends() {
     let hosts = dead().connect_string();
     let refused = format!(" s left; {hosts}: connection refused");
     for limit in ["2", "1.6"] {
-        let output = case.zklock().args(["-v", "-z", &hosts, "-w", limit, case.path(), "true"]).run();
         let is_told = |line: &str| line.contains(": connecting for 1 s, ") && line.ends_with(&refused);
-        assert!(output.assert_code(125).stderr.lines().any(is_told), "{output}");
+        // A busy machine may be too late for so short a time.
+        let told = (0..5).any(|_| {
+            let output = case.zklock().args(["-v", "-z", &hosts, "-w", limit, case.path(), "true"]).run();
+            output.assert_code(125).stderr.lines().any(is_told)
+        });
+        assert!(told, "-w {limit}");
     }
 }
 
@@ -177,10 +184,10 @@ fn a_signal_ends_the_search_for_servers_at_once() {
     let dead = dead();
     let case = case.through(&dead.connect_string());
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        let running = case.lock(&["-vv", "--connect-timeout", "60"], ["true"]).spawn();
+        let running = case.lock(&["-vv", "--connect-timeout", "300"], ["true"]).spawn();
         running.wait_for_line("no session with", DEADLINE);
         running.signal(signal);
-        running.wait(Duration::from_secs(3)).assert_signal(signal);
+        running.wait(DEADLINE).assert_signal(signal);
     }
 }
 
@@ -219,7 +226,7 @@ fn a_missing_chroot_is_said_and_not_made() {
     let case = Case::new("no-chroot");
     let root = format!("/missing-{}", new_marker());
     let hosts = format!("{}{root}", case.hosts());
-    for options in [&[][..], &["-n"], &["-w", "2"]] {
+    for options in [&[][..], &["-n"], &["-w", "60"]] {
         let run = Zklock::at(&hosts, case.marker()).args(options).args(["/locks/a", "echo", "ran"]);
         let output = run.run();
         output.assert_code(125).assert_stderr("/locks/a: ").assert_stderr(&format!("the chroot {root} of"));

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 /// How much longer than its deadline zklock may take. On a busy machine, finding the reason takes a while.
-const SLACK: Duration = Duration::from_secs(8);
+const SLACK: Duration = Duration::from_secs(20);
 
 /// Starts a server that treats every connection like this, and returns its address.
 fn fake(treat: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> String {
@@ -49,10 +49,10 @@ fn fails(hosts: &str, options: &[&str], limit: Duration) -> Output {
     output
 }
 
-/// The same with three seconds for connecting. Checks that each server is named with its finding.
+/// The same with five seconds for connecting. Checks that each server is named with its finding.
 #[track_caller]
 fn is_told(hosts: &str, findings: &[(&str, &str)]) {
-    let output = fails(hosts, &["--connect-timeout", "3"], Duration::from_secs(3));
+    let output = fails(hosts, &["--connect-timeout", "5"], Duration::from_secs(5));
     for (server, finding) in findings {
         let line = output.stderr.lines().find(|line| line.contains(&format!("{server}: ")));
         assert!(line.is_some_and(|line| line.contains(finding)), "no {finding:?} for {server}: {output}");
@@ -185,7 +185,7 @@ fn a_bad_connect_string_is_refused_at_once() {
         // An empty variable counts as unset.
         let by_variable = (!hosts.is_empty()).then_some(by_variable);
         for zklock in [Some(Zklock::at(hosts, &marker)), by_variable].into_iter().flatten() {
-            let output = zklock.args(["/a", "true"]).run();
+            let output = zklock.args(["--connect-timeout", "60", "/a", "true"]).run();
             output.assert_code(125).assert_stderr(reason);
             assert!(output.elapsed < SLACK, "{hosts}: {:?}", output.elapsed);
         }

@@ -1,6 +1,6 @@
 //! Children of the lock path that zklock didn't create: which are contenders, which are ignored, and which are refused.
 
-use crate::support::Case;
+use crate::support::{Case, DEADLINE};
 use zookeeper::CreateMode;
 
 /// The name of a lock node of Curator's mutex with the marker as uuid, without its sequence number.
@@ -36,7 +36,7 @@ fn children_that_are_no_contenders_are_ignored() {
         children.push(child(&case, name, CreateMode::Persistent));
     }
     for options in [&[][..], &["-n"]] {
-        let output = case.lock(&[&["-w", "5"], options].concat(), ["echo", "ran"]).run();
+        let output = case.lock(&[&["-w", "60"], options].concat(), ["echo", "ran"]).run();
         assert_eq!(output.assert_code(0).stdout, "ran\n");
     }
     for path in children {
@@ -100,12 +100,22 @@ fn a_persistent_node_of_another_kind_is_no_obstacle_behind() {
 
 #[test]
 fn older_clients_of_the_same_naming_are_queued_behind() {
-    let case = Case::new("family");
-    let id = case.marker().replace('-', "");
-    for name in ["lock-", &format!("_c_{id}-lock-"), &format!("_c_{}-read-lock-", case.marker())] {
-        let ahead = child(&case, name, CreateMode::EphemeralSequential);
-        for options in [&["-n"][..], &["-w", "3"]] {
-            let output = case.lock(options, ["echo", "ran"]).run();
+    let cases = [(); 3].map(|()| Case::new("family"));
+    let names = [
+        "lock-".to_owned(),
+        format!("_c_{}-lock-", cases[1].marker().replace('-', "")),
+        format!("_c_{}-read-lock-", cases[2].marker()),
+    ];
+    // They run at the same time, so that a busy machine has long to see in each that the lock is busy.
+    let mut started = vec![];
+    for (case, name) in cases.iter().zip(&names) {
+        let ahead = child(case, name, CreateMode::EphemeralSequential);
+        let runs = [&["-n"][..], &["-w", "9"]].map(|options| case.lock(options, ["echo", "ran"]).spawn());
+        started.push((case, ahead, runs));
+    }
+    for (case, ahead, runs) in started {
+        for run in runs {
+            let output = run.wait(DEADLINE);
             output.assert_code(124).assert_stderr(ahead.rsplit('/').next().unwrap());
             assert_eq!(output.stdout, "");
         }
@@ -143,7 +153,7 @@ fn contenders_that_would_not_see_zklock_s_nodes_are_refused() {
         let node = child(&case, &name, CreateMode::EphemeralSequential);
         let name = node.rsplit('/').next().unwrap();
         is_refused(&case, &[], &[name, reason]);
-        is_refused(&case, &["-w", "3", "-E", "0"], &[name, reason]);
+        is_refused(&case, &["-w", "60", "-E", "0"], &[name, reason]);
         case.observer().delete(&node);
     }
 }
@@ -163,7 +173,7 @@ fn a_sequence_number_near_its_limit_is_refused() {
     let case = Case::new("end");
     for number in ["2147483646", "2147483647", "-2147483648", "-000000001"] {
         let node = child(&case, &format!("{}{number}", curator(&case)), CreateMode::Persistent);
-        is_refused(&case, &["-w", "5"], &[number, "near its end", "delete the path"]);
+        is_refused(&case, &["-w", "60"], &[number, "near its end", "delete the path"]);
         case.observer().delete(&node);
     }
 }

@@ -1,8 +1,9 @@
 //! `--log-format json`: messages for programs, one object per line.
 
-use crate::support::{Case, DEADLINE, Output, Proxy, end, holder, shared};
+use crate::support::{Case, DEADLINE, Output, Proxy, end, holder, pass_time, shared};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// The lines on stderr, every one of them JSON.
 #[track_caller]
@@ -10,6 +11,12 @@ fn lines(text: &str) -> Vec<Value> {
     text.lines()
         .map(|line| serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}")))
         .collect()
+}
+
+/// The lines without waits for the servers, which are told on a busy machine.
+fn steps(mut lines: Vec<Value>) -> Vec<Value> {
+    lines.retain(|line| line["event"] != "awaiting_servers");
+    lines
 }
 
 fn events(lines: &[Value]) -> Vec<&str> {
@@ -30,6 +37,7 @@ fn a_run_tells_its_steps_each_with_lock_node_token_and_time() {
     let command = ["sh", "-c", "echo $ZKLOCK_NODE $ZKLOCK_FENCING_TOKEN"];
     let (output, lines) = told(&case, &[], &command);
     output.assert_code(0);
+    let lines = steps(lines);
     assert_eq!(events(&lines), ["queued", "acquired", "started", "released"]);
     let said = output.stdout.trim_end().split_once(' ').unwrap();
     for line in &lines {
@@ -61,8 +69,9 @@ fn a_waiter_that_gives_up_reports_both() {
     let case = Case::new("log-json-busy");
     let job = holder(&case, &["--label", "one"]);
     case.wait_for_held_since(1);
-    let (output, lines) = told(&case, &["-w", "4", "--progress", "400ms"], &["true"]);
+    let (output, lines) = told(&case, &["-w", "6", "--progress", "400ms"], &["true"]);
     output.assert_code(124);
+    let lines = steps(lines);
     let names = events(&lines);
     assert_eq!(names[..3], ["queued", "waiting", "waiting"], "{lines:#?}");
     assert!(names.ends_with(&["busy", "left"]), "{lines:#?}");
@@ -71,6 +80,7 @@ fn a_waiter_that_gives_up_reports_both() {
     assert_eq!(progress["holder"], progress["predecessor"]);
     assert!(progress["held_for"].as_f64() <= progress["queued_for"].as_f64(), "{progress}");
     let (_, lines) = told(&case, &["-n"], &["true"]);
+    let lines = steps(lines);
     assert_eq!(events(&lines), ["busy"]);
     assert!(
         lines[0]["holder"].as_str().unwrap().ends_with("(one)") && lines[0]["node"].is_null(),
@@ -85,7 +95,7 @@ fn a_lock_that_is_revoked_is_lost_and_then_the_command_is_stopped() {
     let job = holder(&case, &["--log-format", "json"]);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     let output = job.wait(DEADLINE);
-    let lines = lines(&output.assert_code(123).stderr);
+    let lines = steps(lines(&output.assert_code(123).stderr));
     assert_eq!(events(&lines), ["queued", "acquired", "started", "lost", "stopped", "released"]);
     for line in &lines[3..5] {
         assert_eq!((&line["reason"], &line["command"]), (&json!("revoked"), &json!("sh")), "{line}");
@@ -133,16 +143,17 @@ fn a_lock_is_acquired_when_the_command_may_start() {
     let case = Case::new("log-json-lease");
     let job = holder(&case, &[]);
     let case = case.through(&proxy.connect_string());
-    let options = ["--log-format", "json", "--session-timeout", "6"];
+    let options = ["--log-format", "json", "--session-timeout", "9"];
     let waiter = case.lock(&options, ["true"]).spawn();
     case.wait_for_contenders(2);
     waiter.wait_for_line("\"event\":\"waiting\"", DEADLINE);
     proxy.refuse_new(true);
+    let cut = Instant::now();
     proxy.cut_all();
     waiter.wait_for_line("\"awaited\":\"connection\"", DEADLINE);
     end(job);
     // The lease lasts for at most seven twelfths of the session timeout.
-    std::thread::sleep(std::time::Duration::from_millis(2700));
+    pass_time(Duration::from_millis(5400).saturating_sub(cut.elapsed()));
     proxy.refuse_new(false);
     let output = waiter.wait(DEADLINE);
     let lines = lines(&output.assert_code(0).stderr);
@@ -152,7 +163,7 @@ fn a_lock_is_acquired_when_the_command_may_start() {
         line["time"].as_str().unwrap().parse().unwrap()
     };
     let started = time("started").duration_since(time("acquired")).as_millis();
-    assert!(started < 1000, "started {started} ms after it was acquired: {lines:#?}");
+    assert!(started < 2500, "started {started} ms after it was acquired: {lines:#?}");
     assert!(lines.iter().any(|line| line["awaited"] == "lease"), "{lines:#?}");
 }
 

@@ -69,7 +69,7 @@ fn a_service_that_does_not_say_who_the_user_is_delays_nothing() {
     holder.wait_for_stdout("holding", DEADLINE);
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
     assert!(case.observer().data(&node).expect("a record").contains(r#""user":"0""#));
-    for options in [["-n", "-q"], ["-w", "3"]] {
+    for options in [["-n", "-q"], ["-w", "5"]] {
         let output = start(&options, "echo must not run").wait(DEADLINE);
         assert_eq!(output.assert_code(124).stdout, "");
     }

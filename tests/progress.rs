@@ -16,13 +16,12 @@ fn progress_reports_position_holder_and_times_repeatedly() {
         let text = third.stderr().text();
         text.lines().map(str::to_owned).collect::<Vec<_>>()
     };
-    wait_until("three messages", DEADLINE, || reported().len() >= 3);
-    for line in reported() {
-        let begin = format!("zklock: {}: position 3, waiting ", case.path());
-        let holder = format!(" left; held by {}:{} (one) for ", host(), job.pid());
-        let end = format!("s ago; behind {}:{} (two)", host(), second.pid());
-        assert!(line.starts_with(&begin) && line.contains(&holder) && line.ends_with(&end), "{line}");
-    }
+    let begins = format!("zklock: {}: position 3, waiting ", case.path());
+    let held = format!(" left; held by {}:{} (one) for ", host(), job.pid());
+    let ends = format!("s ago; behind {}:{} (two)", host(), second.pid());
+    let told = |line: &&String| line.starts_with(&begins) && line.contains(&held) && line.ends_with(&ends);
+    // On a busy machine the first may come before the holder was read.
+    wait_until("three messages", DEADLINE, || reported().iter().filter(told).count() >= 3);
     end(second);
     let behind = format!("position 2, waiting 0 s; held by {}:{} (one) for ", host(), job.pid());
     let (start, rest) = behind.split_once(" 0 s").unwrap();
@@ -48,7 +47,7 @@ fn progress_is_silent_by_default_with_quiet_and_beside_the_live_line() {
     case.wait_for_contenders(4);
     let zklock = case.lock(&["--progress", "100ms"], ["true"]).env("TERM", "xterm");
     let mut terminal = zklock.prelude("stty cols 250").in_terminal();
-    terminal.expect("position 5, waiting 2 s", DEADLINE);
+    (0..3).for_each(|_| drop(terminal.expect("position 5, waiting ", DEADLINE)));
     wait_until("the other waiter's messages", DEADLINE, || reported.stderr().count(", waiting ") > 10);
     assert!(!terminal.text().contains('\n'), "{:?}", terminal.text());
     end(job);
@@ -64,9 +63,9 @@ fn progress_reports_a_search_for_servers() {
     let proxy = Proxy::to(shared());
     proxy.refuse_new(true);
     let case = Case::new("progress-search").through(&proxy.connect_string());
-    let waiter = case.lock(&["--progress", "1s"], ["true"]).spawn();
-    waiter.wait_for_line("connecting for 1 s, 9 s left; ", DEADLINE);
-    waiter.wait_for_line("connecting for 2 s, 8 s left; ", DEADLINE);
+    let waiter = case.lock(&["--progress", "1s", "--connect-timeout", "60"], ["true"]).spawn();
+    let is_told = |line: &&str| line.contains(": connecting for ") && line.contains(" s left; ");
+    wait_until("two messages", DEADLINE, || waiter.stderr().text().lines().filter(is_told).count() >= 2);
     proxy.refuse_new(false);
     waiter.wait(DEADLINE).assert_code(0);
 }
@@ -113,7 +112,7 @@ fn progress_reports_that_no_server_answers() {
     assert_eq!(waiter.stderr().count("no answer"), 0);
     proxy.refuse_new(true);
     proxy.cut_all();
-    waiter.wait_for_line("; no answer from the servers for 1", DEADLINE);
+    waiter.wait_for_line("; no answer from the servers for ", DEADLINE);
     proxy.refuse_new(false);
     wait_until("an answer", DEADLINE, || {
         let text = waiter.stderr().text();

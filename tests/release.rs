@@ -54,7 +54,7 @@ fn a_run_that_gave_up_leaves_no_session() {
     // The observer opens its session with its first request.
     case.wait_for_contenders(1);
     let before = sessions(&server);
-    for options in [&["-n"][..], &["-w", "3"]] {
+    for options in [&["-n"][..], &["-w", "5"]] {
         case.lock(options, ["true"]).run().assert_code(124);
         assert_eq!(sessions(&server), before, "{options:?}");
         assert_eq!(case.contenders().len(), 1);
@@ -124,7 +124,7 @@ fn a_waiter_dies_of_the_signal_and_leaves_the_queue() {
         waiter.wait_for_line("waiting for", DEADLINE);
         assert_eq!(case.contenders().len(), 2);
         waiter.signal(signal);
-        let output = waiter.wait(Duration::from_secs(3));
+        let output = waiter.wait(Duration::from_secs(20));
         output.assert_signal(signal);
         assert_eq!(output.stdout, "");
         assert_eq!(case.contenders().len(), 1, "when it has died of {signal}");
@@ -151,7 +151,7 @@ fn an_expired_session_needs_no_release() {
     let case = Case::new("over").through(&proxy.connect_string());
     let done = case.dir().join("done");
     let job = "echo up; while [ ! -e done ]; do sleep 0.02; done; exit 6";
-    let options = ["-vv", "--session-timeout", "2", "--on-lost", "continue"];
+    let options = ["-vv", "--session-timeout", "4", "--on-lost", "continue"];
     let running = case.lock(&options, ["sh", "-c", job]).dir(case.dir()).spawn();
     running.wait_for_stdout("up", DEADLINE);
     proxy.blackhole();

@@ -82,7 +82,7 @@ fn the_first_lock_is_released_if_the_second_is_busy() {
     // The case's own path sorts before it, so the busy lock is the second.
     let holder = case.zklock().args([&first, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
     holder.wait_for_stdout("holding", DEADLINE);
-    for options in [&["-n"][..], &["-w", "3"], &["-w", "0"]] {
+    for options in [&["-n"][..], &["-w", "5"], &["-w", "0"]] {
         let words = [case.path(), &first, "--", "echo", "ran"];
         let output = case.zklock().args(options).args(words).run();
         output.assert_code(124).assert_stderr(&format!("{first}: busy"));

@@ -53,8 +53,11 @@ fn the_proposed_session_timeout_works() {
         let command = ["sh", "-c", &format!("sleep {timeout}; sleep {timeout}; echo ran")];
         case.lock(&["--session-timeout", &timeout], command).run()
     });
-    let is_slower =
-        |output: &Output| output.code == Some(123) && output.stderr.contains("connection is slow");
+    let reasons =
+        [(123, "connection is slow"), (123, "starved of processor time"), (125, "too little processor time")];
+    let is_slower = |output: &Output| {
+        reasons.iter().any(|(code, why)| output.code == Some(*code) && output.stderr.contains(why))
+    };
     let output = outputs.find(|output| !is_slower(output)).expect("a line that is as fast as before");
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
@@ -119,7 +122,8 @@ fn zklock_pauses_before_it_reconnects_to_a_server_that_drops_connections() {
     let began = Instant::now();
     proxy.cut_all();
     // A connection that is cut before it is accepted doesn't count: the client has a pause of its own after that.
-    while began.elapsed() < Duration::from_secs(4) {
+    let span = |dropped: u64| if dropped < 2 { DEADLINE } else { Duration::from_secs(4) };
+    while began.elapsed() < span(dropped) {
         if connected() > before {
             (before, dropped) = (connected(), dropped + 1);
             proxy.cut_all();
@@ -127,7 +131,8 @@ fn zklock_pauses_before_it_reconnects_to_a_server_that_drops_connections() {
         thread::sleep(ms(5));
     }
     // The pauses are 25 ms, 50 ms and so on up to a second; they start again after a connection that lasted a second.
-    assert!((2..16).contains(&dropped), "{dropped} connections in 4 s");
+    let seconds = began.elapsed().as_secs();
+    assert!((2..4 * seconds).contains(&dropped), "{dropped} connections in {seconds} s");
     wait_until("the connection to last", DEADLINE, || connected() > before || proxy.answered(op::MULTI) > 0);
     end(running);
 }

@@ -28,8 +28,8 @@ fn assert_stops_and_goes_on(prelude: &str) {
     let case = Case::new("tstp");
     let history = case.history();
     let job = history.steady_job("only");
-    // Long enough for a machine that hangs for two seconds.
-    let options = ["--session-timeout", "8", "--kill-after", "0.2"];
+    // Long enough for a machine that hangs for five seconds.
+    let options = ["--session-timeout", "12", "--kill-after", "0.2"];
     let caller = case.lock(&options, ["bash", "-c", &job]).prelude(prelude).spawn();
     wait_for_jobs(&history, 1);
     let zklock = below(&caller);
@@ -68,7 +68,7 @@ fn also_below_a_caller_without_job_control() {
 fn without_a_shell_to_continue_it_it_isn_t_stopped() {
     let case = Case::new("tstp-orphan");
     let history: History = case.history();
-    let options = ["--session-timeout", "4", "--kill-after", "0.2"];
+    let options = ["--session-timeout", "20", "--kill-after", "0.2"];
     let running = case.lock(&options, ["bash", "-c", &history.steady_job("only")]).spawn();
     wait_for_jobs(&history, 1);
     let last = || history.sections().unwrap()[0].last;
@@ -101,7 +101,7 @@ fn a_waiter_without_a_shell_to_continue_it_isn_t_stopped() {
 fn a_frozen_monitor_does_not_cost_the_lock() {
     let case = Case::new("frozen-monitor");
     let history = case.history();
-    let options = ["--session-timeout", "4", "--kill-after", "0.2"];
+    let options = ["--session-timeout", "8", "--kill-after", "0.2"];
     let running = case.lock(&options, ["bash", "-c", &history.steady_job("only")]).spawn();
     wait_for_jobs(&history, 1);
     let before = nodes(&case, &[case.path().to_owned()]);

@@ -57,7 +57,7 @@ fn assert_ended(case: &Case, shell: &mut Shell, why: &str) {
 fn revoke_ends_it() {
     let case = Case::new("stopped-revoked");
     let history = case.history();
-    let mut shell = stopped(&case, &history, "");
+    let mut shell = stopped(&case, &history, "--kill-after 30");
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     assert_ended(&case, &mut shell, "the lock is revoked by ");
 }
@@ -66,7 +66,7 @@ fn revoke_ends_it() {
 fn a_deleted_node_ends_it() {
     let case = Case::new("stopped-deleted");
     let history = case.history();
-    let mut shell = stopped(&case, &history, "");
+    let mut shell = stopped(&case, &history, "--kill-after 30");
     delete(&case);
     assert_ended(&case, &mut shell, "its node was deleted by another client");
 }

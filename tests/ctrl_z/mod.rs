@@ -16,11 +16,11 @@ use std::time::Duration;
 const CTRL_Z: &[u8] = b"\x1a";
 
 /// The options of most tests. The session timeout is short, so that it takes little time to outlast it, but long enough
-/// for a machine that hangs for two seconds. With such a short grace period, a busy machine doesn't cost the lock.
-const SHORT: &str = "--session-timeout 6 --kill-after 0.2";
+/// for a machine that hangs for three seconds. With such a short grace period, a busy machine doesn't cost the lock.
+const SHORT: &str = "--session-timeout 8 --kill-after 0.2";
 
 /// Longer than that session can live without a message from zklock.
-const LONGER: Duration = Duration::from_millis(7_500);
+const LONGER: Duration = Duration::from_millis(9_500);
 
 /// Writes a `bash` script into the case's directory, so that the lines that a test types stay short.
 fn script(case: &Case, name: &str, text: &str) -> String {

@@ -4,7 +4,6 @@ use super::{CTRL_Z, SHORT, script};
 use crate::support::{Case, DEADLINE, MARKER, Terminal, wait_until};
 use pty_process::blocking::Command;
 use std::path::Path;
-use std::time::Duration;
 
 const PROMPT: &str = "ready> ";
 
@@ -60,7 +59,7 @@ fn assert_rounds(words: &[&str], pipeline: &str) {
         terminal.expect("code 6", DEADLINE);
     }
     terminal.send(b"exit\n");
-    terminal.wait(Duration::from_secs(5));
+    terminal.wait(DEADLINE);
     assert_eq!(history.sections().unwrap().len(), 1);
 }
 

@@ -163,7 +163,7 @@ fn a_stopped_waiter_for_several_queues_for_no_further_one() {
 /// The time is that of the message, which a busy machine writes a little later.
 #[track_caller]
 fn assert_gives_up(shell: &mut Shell, path: &str, why: &str) {
-    shell.terminal().expect(&format!("{path}: busy: gave up after 10"), DEADLINE);
+    shell.terminal().expect(&format!("{path}: busy: gave up after 1"), DEADLINE);
     shell.terminal().expect(&format!(" s: {why}"), DEADLINE);
 }
 

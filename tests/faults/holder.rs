@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub(super) const STEADY: usize = 5;
 
 /// Nanoseconds since 1970, as in a history.
-pub(super) fn now() -> u128 {
+pub(crate) fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()
 }
 
@@ -47,7 +47,7 @@ pub(super) fn confirmations<'a>(links: impl IntoIterator<Item = &'a Proxy>) -> u
 /// Waits until the leases of the zklocks behind a link are in their steady state, in which they are as short as they
 /// get. No other zklocks may use the link.
 #[track_caller]
-pub(super) fn wait_until_steady(link: &Proxy, zklocks: usize) {
+pub(crate) fn wait_until_steady(link: &Proxy, zklocks: usize) {
     wait_until("a steady rhythm", DEADLINE, || confirmations([link]) >= STEADY * zklocks);
 }
 

@@ -79,27 +79,27 @@ fn each<T: Send>(all: impl IntoIterator<Item = T>, act: impl Fn(T) + Sync) {
     });
 }
 
-/// A name, the fault, and zklock's message about it.
+/// A name, the fault, and what zklock says about it.
 type Break = (&'static str, fn(&Proxy), &'static str);
 
 const SILENCES: [Break; 4] = [
-    ("to-server", Proxy::blackhole_to_server, ": no server answers)"),
-    ("to-client", Proxy::blackhole_to_client, ": no server answers)"),
-    ("both-ways", Proxy::blackhole, ": no server answers)"),
+    ("to-server", Proxy::blackhole_to_server, ": no server answers"),
+    ("to-client", Proxy::blackhole_to_client, ": no server answers"),
+    ("both-ways", Proxy::blackhole, ": no server answers"),
     (
         "refused",
         |proxy| {
             proxy.refuse_new(true);
             proxy.cut_all();
         },
-        ": the servers refuse one)",
+        ": the servers refuse one",
     ),
 ];
 
 #[test]
 fn a_silence_that_is_shorter_than_the_lease_costs_nothing() {
     each(SILENCES, |(name, silence, _)| {
-        let stage = Stage::new(name, shared(), &["--session-timeout", "16"]);
+        let stage = Stage::new(name, shared(), &["--session-timeout", "20"]);
         wait_until_steady(&stage.proxy, 1);
         silence(&stage.proxy);
         // Five twelfths of the session timeout may pass after the last confirmation, including the way back.
@@ -118,7 +118,9 @@ fn in_a_longer_silence_the_command_is_dead_before_the_session_can_end() {
         wait_until_steady(&stage.proxy, 1);
         let since = now();
         silence(&stage.proxy);
-        stage.running.wait_for_line(reason, DEADLINE);
+        let line = stage.running.wait_for_line("the lock is lost:", DEADLINE);
+        // On a busy machine zklock may have been late itself.
+        assert!([reason, "starved of processor time"].iter().any(|why| line.contains(why)), "{line}");
         stage.ends_in_time(since, session_timeout);
     });
 }
@@ -188,7 +190,7 @@ fn when_the_server_stands_still_the_command_is_dead_before_the_session_can_end()
 #[test]
 fn a_short_standstill_of_the_server_costs_nothing() {
     let server = Server::start();
-    let stage = Stage::new("short", &server, &["--session-timeout", "16"]);
+    let stage = Stage::new("short", &server, &["--session-timeout", "20"]);
     wait_until_steady(&stage.proxy, 1);
     server.freeze();
     thread::sleep(Duration::from_secs(3));
@@ -235,7 +237,7 @@ fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_doe
 
 #[test]
 fn a_command_that_is_told_to_go_on_does_so_through_everything() {
-    let options = ["--session-timeout", "2", "--on-lost", "continue"];
+    let options = ["--session-timeout", "4", "--on-lost", "continue"];
     each(SILENCES, |(name, silence, _)| {
         let stage = Stage::new(name, shared(), &options);
         silence(&stage.proxy);

@@ -14,7 +14,7 @@
 //! | [`release_last`] | a command that ignores TERM or ends slowly |
 
 mod failover;
-mod holder;
+pub(crate) mod holder;
 mod leases;
 mod loan;
 mod lost_replies;

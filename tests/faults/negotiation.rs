@@ -5,11 +5,11 @@ use crate::support::{Case, DEADLINE, Proxy, Server, op, wait_until};
 use std::thread;
 use std::time::Duration;
 
-const GRANTED: Duration = Duration::from_secs(6);
+const GRANTED: Duration = Duration::from_secs(8);
 
 /// A server that grants the same session timeout to every client.
 fn server() -> Server {
-    Server::builder().config("minSessionTimeout=6000").config("maxSessionTimeout=6000").start()
+    Server::builder().config("minSessionTimeout=8000").config("maxSessionTimeout=8000").start()
 }
 
 /// The session timeouts of a server's current connections, in milliseconds.
@@ -22,19 +22,19 @@ fn session_timeouts(server: &Server) -> Vec<u64> {
 #[test]
 fn another_timeout_is_agreed_on_before_anything_is_created() {
     let server = server();
-    for asked in ["30", "4", "6"] {
+    for asked in ["30", "4", "8"] {
         let proxy = Proxy::to(&server);
         // The observer opens its session with its first request.
         let case = Case::on(&server, "agreed").through(&proxy.connect_string());
         let options = ["--session-timeout", asked];
         let running = case.lock(&options, ["sh", "-c", "echo up; exec sleep 60"]).spawn();
         running.wait_for_stdout("up", DEADLINE);
-        let sessions = if asked == "6" { 1 } else { 2 };
+        let sessions = if asked == "8" { 1 } else { 2 };
         assert_eq!(proxy.count(op::CONNECT), sessions, "asked for {asked} s");
         assert_eq!(proxy.count(op::CLOSE), sessions - 1, "asked for {asked} s");
         // One of the sessions may have found that the lock path was missing.
         assert!(proxy.count(op::CREATE) <= 2);
-        assert_eq!(session_timeouts(&server), [6000], "asked for {asked} s");
+        assert_eq!(session_timeouts(&server), [8000], "asked for {asked} s");
         running.signal(nix::sys::signal::Signal::SIGTERM);
         running.wait(DEADLINE).assert_signal(nix::sys::signal::Signal::SIGTERM);
     }
@@ -57,7 +57,7 @@ fn the_lease_follows_what_was_granted() {
     let since = now();
     long.3.blackhole();
     short.3.blackhole();
-    // More than one second, and less than five twelfths of six seconds.
+    // More than one second, and less than five twelfths of eight seconds.
     thread::sleep(Duration::from_millis(1100));
     short.3.pass();
     let before = confirmations([&short.3]);

@@ -10,7 +10,7 @@ use crate::support::{Case, DEADLINE, History, Running, Server, Zklock, op, try_f
 use std::time::Duration;
 
 const SYNC_LIMIT: u32 = 60;
-const SESSION: &str = "6";
+const SESSION: &str = "7";
 
 /// A server that is elected and has no followers waits `initLimit` ticks before it votes again: 5 s here. On a busy
 /// machine that happens several times in a row, each time for 5 s.

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// How the command reacts to TERM.
 const STUBBORN: [(&str, &str); 2] = [
     ("deaf", "trap '' TERM"),
-    ("slow", "trap 'for i in {1..40}; do mark alive; read -rt 0.02 -u 9; done; exit 0' TERM"),
+    ("slow", "trap 'for i in {1..70}; do mark alive; read -rt 0.02 -u 9; done; exit 0' TERM"),
 ];
 
 /// Starts a holder whose job prints its process id.
@@ -49,7 +49,7 @@ fn the_node_of_a_revoked_holder_stays_until_the_command_is_dead() {
     for (name, trap) in STUBBORN {
         let case = Case::new(name);
         let history = case.history();
-        let (holder, pid) = holder(&case, &history, &["--kill-after", "1.2"], trap);
+        let (holder, pid) = holder(&case, &history, &["--kill-after", "3"], trap);
         let next = next(&case, &history);
         let node = format!("{}/{}", case.path(), case.wait_for_contenders(2)[0]);
         case.observer().set_data(&node, "__REVOKE__");
@@ -90,7 +90,7 @@ fn nothing_is_called_released_that_no_server_has_confirmed() {
     let case = Case::new("given-up").through(&proxy.connect_string());
     let history = case.history();
     let job = format!("{}; exit 6", history.steady_job("holder"));
-    let options = ["-v", "--on-lost", "continue", "--session-timeout", "2"];
+    let options = ["-v", "--on-lost", "continue", "--session-timeout", "3"];
     let holder = case.lock(&options, ["bash", "-c", &job]).spawn();
     wait_for_job(&holder, &history, "holder");
     proxy.blackhole();

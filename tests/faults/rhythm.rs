@@ -13,12 +13,15 @@ fn the_first_waiter_confirms_twice_as_often_as_the_others() {
     let waiter = waiter.args([case.path(), "--", "true"]).spawn();
     waiter.wait_for_line("waiting for", DEADLINE);
     let confirmed = || [&first, &second].map(|link| confirmations([link]));
-    let [holders, waiters] = confirmed();
-    wait_until("four confirmations of the waiter", DEADLINE, || confirmed()[1] >= waiters + 4);
-    // Eight, if the answers take no time: the holder sends one every twelfth of the session timeout, the waiter every
-    // sixth.
-    let holders = confirmed()[0] - holders;
-    assert!(holders >= 6, "{holders}");
+    // On a busy machine the holder may be late.
+    let mut rounds = (0..4).map(|_| {
+        let [holders, waiters] = confirmed();
+        wait_until("four confirmations of the waiter", DEADLINE, || confirmed()[1] >= waiters + 4);
+        // Eight, if the answers take no time: the holder sends one every twelfth of the session timeout, the waiter
+        // every sixth.
+        confirmed()[0] - holders
+    });
+    assert!(rounds.any(|holders| holders >= 6), "the holder confirms as seldom as the waiter");
     end(holder);
     waiter.wait(DEADLINE).assert_code(0);
 }

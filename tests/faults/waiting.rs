@@ -42,7 +42,7 @@ fn a_waiter_whose_session_expired_says_so_and_queues_again_at_the_end() {
     let stage = Stage::new("expired");
     let (case, history) = (&stage.case, stage.case.history());
     let holder = stage.holder();
-    let unlucky = stage.waiter(&["--session-timeout", "1", "-w", "60"], &history.job("unlucky", 0.1));
+    let unlucky = stage.waiter(&["--session-timeout", "3", "-w", "60"], &history.job("unlucky", 0.1));
     let other = stage.direct(&[], &history.job("other", 0.1));
     let before = case.wait_for_contenders(3);
     stage.proxy.blackhole();
@@ -63,15 +63,18 @@ fn a_waiter_whose_session_expired_says_so_and_queues_again_at_the_end() {
 fn the_deadline_continues_when_a_waiter_queues_again() {
     let stage = Stage::new("one-deadline");
     let holder = stage.holder();
-    let waiter = stage.waiter(&["--session-timeout", "1", "-w", "6"], "echo ran");
+    let started = Instant::now();
+    let waiter = stage.waiter(&["--session-timeout", "3", "-w", "8"], "echo ran");
     stage.proxy.blackhole();
     stage.case.wait_for_contenders(1);
+    let healed = started.elapsed();
     stage.proxy.pass();
     waiter.wait_for_line("queueing again", DEADLINE);
     stage.case.wait_for_contenders(2);
     let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(124).assert_stderr("busy: gave up").stdout, "");
-    let bounds = Duration::from_secs(6)..Duration::from_secs(9);
+    // A deadline that begins again does so after the healing.
+    let bounds = Duration::from_secs(8)..Duration::from_secs(8) + healed;
     assert!(bounds.contains(&output.elapsed), "{:?}", output.elapsed);
     assert_eq!(stage.case.contenders().len(), 1, "the holder alone");
     end(holder);
@@ -81,19 +84,19 @@ fn the_deadline_continues_when_a_waiter_queues_again() {
 fn a_deadline_soon_after_the_last_answer_is_busy_and_one_after_the_session_a_failure() {
     let stage = Stage::new("deadline-in-silence");
     let holder = stage.holder();
-    let early = stage.waiter(&["--session-timeout", "12", "-w", "2"], "echo ran");
-    let late = stage.waiter(&["--session-timeout", "1", "-w", "4"], "echo ran");
+    let early = stage.waiter(&["--session-timeout", "12", "-w", "4"], "echo ran");
+    let late = stage.waiter(&["--session-timeout", "1", "-w", "6"], "echo ran");
     stage.proxy.blackhole();
     let late = late.wait(DEADLINE);
     late.assert_code(125)
         .assert_stderr("queueing again")
         .assert_stderr("no ZooKeeper server could be reached");
     assert_eq!(late.stdout, "");
-    assert!(late.elapsed < Duration::from_secs(20), "{:?}", late.elapsed);
+    assert!(late.elapsed < Duration::from_secs(50), "{:?}", late.elapsed);
     let early = early.wait(DEADLINE);
     assert_eq!(early.assert_code(124).assert_stderr("busy: gave up").stdout, "");
     // Before that, it has requested the deletion of its node and given up waiting for the answer.
-    assert!(early.elapsed < Duration::from_secs(20), "{:?}", early.elapsed);
+    assert!(early.elapsed < Duration::from_secs(50), "{:?}", early.elapsed);
     stage.proxy.pass();
     stage.case.wait_for_contenders(1);
     end(holder);
@@ -107,7 +110,7 @@ fn with_nonblock_zklock_ends_in_time_although_its_session_was_lost() {
     let running = stage.case.lock(&options, ["echo", "ran"]).spawn();
     stage.proxy.wait_fired(1, DEADLINE);
     stage.proxy.blackhole();
-    let output = running.wait(Duration::from_secs(8));
+    let output = running.wait(Duration::from_secs(30));
     assert_eq!(output.assert_code(125).stdout, "");
     stage.proxy.pass();
 }
@@ -115,7 +118,7 @@ fn with_nonblock_zklock_ends_in_time_although_its_session_was_lost() {
 /// Silences the connection for longer than a lease, and for less than the session timeout.
 fn hear_nothing(proxy: &Proxy, session_timeout: Duration) {
     proxy.blackhole();
-    thread::sleep(session_timeout.mul_f64(0.7));
+    thread::sleep(session_timeout.mul_f64(0.65));
     proxy.pass();
 }
 
@@ -124,16 +127,16 @@ fn a_waiter_that_outlives_its_lease_keeps_its_place_and_runs_once_it_is_first() 
     let stage = Stage::new("silence");
     let case = &stage.case;
     let holder = stage.holder();
-    let options = ["--session-timeout", "4"];
-    let patient = stage.waiter(&options, "echo ran");
-    let short = stage.waiter(&["--session-timeout", "4", "-w", "7"], "echo ran");
+    let session_timeout = Duration::from_secs(5);
+    let patient = stage.waiter(&["--session-timeout", "5"], "echo ran");
+    let short = stage.waiter(&["--session-timeout", "5", "-w", "9"], "echo ran");
     let queue = case.wait_for_contenders(3);
     wait_until_steady(&stage.proxy, 2);
-    hear_nothing(&stage.proxy, Duration::from_secs(4));
+    hear_nothing(&stage.proxy, session_timeout);
     patient.wait_for_line("connected again", DEADLINE);
     let short = short.wait(DEADLINE);
     assert_eq!(short.assert_code(124).stdout, "");
-    assert!(short.elapsed < Duration::from_secs(10), "{:?}", short.elapsed);
+    assert!(short.elapsed < Duration::from_secs(15), "{:?}", short.elapsed);
     assert_eq!(case.contenders(), queue[..2], "the same place");
     assert_eq!(patient.stdout().text(), "");
     end(holder);
@@ -141,26 +144,28 @@ fn a_waiter_that_outlives_its_lease_keeps_its_place_and_runs_once_it_is_first() 
     let output = patient.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert!(!output.stderr.contains("queueing again"), "{output}");
-    assert!(told.elapsed() < Duration::from_secs(4), "{:?}", told.elapsed());
+    assert!(told.elapsed() < 2 * session_timeout, "{:?}", told.elapsed());
 }
 
 #[test]
 fn a_waiter_that_became_first_in_a_silence_earns_a_new_lease() {
     let stage = Stage::new("turn-in-silence");
     let holder = stage.holder();
-    let waiter = stage.waiter(&["--session-timeout", "4"], "echo ran");
+    let session_timeout = Duration::from_secs(5);
+    let waiter = stage.waiter(&["--session-timeout", "5"], "echo ran");
     wait_until_steady(&stage.proxy, 1);
+    let silent_since = Instant::now();
     stage.proxy.blackhole();
     end(holder);
-    thread::sleep(Duration::from_millis(2800));
+    thread::sleep(session_timeout.mul_f64(0.65).saturating_sub(silent_since.elapsed()));
     assert_eq!(waiter.stdout().text(), "", "it can't know");
-    stage.proxy.pass();
     let healed = Instant::now();
+    stage.proxy.pass();
     let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
     assert!(!output.stderr.contains("queueing again"), "{output}");
     // Six confirmations are needed, each a twelfth of the session timeout after the answer to the one before.
-    let earned = Duration::from_millis(1600)..Duration::from_secs(8);
+    let earned = session_timeout.mul_f64(0.4)..2 * session_timeout;
     assert!(earned.contains(&healed.elapsed()), "{:?}", healed.elapsed());
 }
 
@@ -169,8 +174,8 @@ fn a_server_frozen_for_most_of_a_session_passes_the_lock_on_when_it_continues() 
     let server = Server::start();
     let proxy = Proxy::to(&server);
     let case = Case::on(&server, "standstill").through(&proxy.connect_string());
-    let (history, session_timeout) = (case.history(), Duration::from_secs(4));
-    let options = ["-v", "--session-timeout", "4", "--kill-after", "0.3"];
+    let (history, session_timeout) = (case.history(), Duration::from_secs(5));
+    let options = ["-v", "--session-timeout", "5", "--kill-after", "0.3"];
     let holder = deaf(&case, &history, &options, "holder").spawn();
     wait_for_job(&holder, &history, "holder");
     let next = steady(&case, &history, &options, "next", "exit 3").spawn();
@@ -182,7 +187,7 @@ fn a_server_frozen_for_most_of_a_session_passes_the_lock_on_when_it_continues() 
     let thawed = Instant::now();
     holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock is lost");
     wait_for_job(&next, &history, "next");
-    assert!(thawed.elapsed() < 2 * session_timeout, "{:?}", thawed.elapsed());
+    assert!(thawed.elapsed() < 4 * session_timeout, "{:?}", thawed.elapsed());
     history.finish("next");
     next.wait(DEADLINE).assert_code(3);
     assert_eq!(history.exclusive_order(), ["holder", "next"]);
@@ -195,7 +200,7 @@ fn a_server_frozen_for_most_of_a_session_passes_the_lock_on_when_it_continues() 
 fn a_waiter_whose_time_runs_out_in_a_silence_fails_and_one_with_answers_is_busy() {
     let stage = Stage::new("silent-end");
     let holder = stage.holder();
-    let options = ["--session-timeout", "8", "-w", "6", "-E", "0"];
+    let options = ["--session-timeout", "8", "-w", "8", "-E", "0"];
     let hears = stage.direct(&options, "echo must not run");
     let waiter = stage.waiter(&options, "echo must not run");
     stage.proxy.blackhole();

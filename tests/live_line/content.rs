@@ -65,7 +65,9 @@ fn messages_appear_above_the_live_line() {
     end(holder);
     waiter.expect("released\r\n", DEADLINE);
     assert!(waiter.wait(DEADLINE).success());
-    let screen = visible(&waiter.text());
+    let mut screen = visible(&waiter.text());
+    // On a busy machine a wait for the servers may be told too.
+    screen.retain(|line| !line.contains("connecting") && !line.contains("answer"));
     let expected = ["queued as ", "waiting for ", "acquired after ", "work", "released"];
     assert_eq!(screen.len(), expected.len(), "{screen:#?}");
     for (line, expected) in screen.iter().zip(expected) {
@@ -78,7 +80,7 @@ fn messages_appear_above_the_live_line() {
 fn the_live_line_is_erased_when_a_waiter_gives_up() {
     let case = Case::new("line-timeout");
     let holder = holder(&case, "one");
-    let mut late = on_terminal(&case, &["-w", "1.5"], &["echo", "work"]).in_terminal();
+    let mut late = on_terminal(&case, &["-w", "3.5"], &["echo", "work"]).in_terminal();
     late.expect(LINE, DEADLINE);
     late.expect("busy: gave up after ", DEADLINE);
     late.expect("\r\n", DEADLINE);

@@ -19,12 +19,13 @@ fn wait_for_a_while(case: &Case, proxy: &Proxy, terminal: bool) -> Requests {
     let (before, position) = (counted(), case.contenders().len() + 1);
     let by_time = || proxy.count(op::MULTI) + proxy.count(op::PING);
     let started = by_time();
-    // A connection isn't given up as silent within two seconds: a new one would cost requests.
-    let options = &["--session-timeout", "16"][..];
+    // A connection isn't given up as silent within seven seconds: a new one would cost requests. Its
+    // pings come every three seconds, and the first at once.
+    let options = &["--session-timeout", "60"][..];
     if terminal {
         let mut waiter = on_terminal(case, options, &["echo", "work"]).in_terminal();
         wait_until("several redraws", DEADLINE, || waiter.text().matches(LINE).count() >= 4);
-        wait_until("time to pass", DEADLINE, || by_time() >= started + 3);
+        wait_until("time to pass", DEADLINE, || by_time() >= started + 2);
         waiter.send(b"\x03");
         case.wait_for_contenders(position - 1);
         // The close of its session is counted too.
@@ -32,7 +33,7 @@ fn wait_for_a_while(case: &Case, proxy: &Proxy, terminal: bool) -> Requests {
     } else {
         let waiter = case.lock(options, ["echo", "work"]).spawn();
         case.wait_for_contenders(position);
-        wait_until("time to pass", DEADLINE, || by_time() >= started + 3);
+        wait_until("time to pass", DEADLINE, || by_time() >= started + 2);
         waiter.signal(Signal::SIGINT);
         waiter.wait(DEADLINE).assert_signal(Signal::SIGINT);
     }

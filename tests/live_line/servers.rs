@@ -16,11 +16,12 @@ fn a_search_for_servers_shows_what_each_said_and_how_long_it_lasts_still() {
     let case = Case::new("line-connecting");
     let case = case.through(&format!("{refusing},nosuch.invalid:1"));
     let mut terminal = on_terminal(&case, &["-w", "300"], &["echo", "work"]).in_terminal();
-    terminal.expect(&format!("zklock: {}: connecting for 1 s, 4 min ", case.path()), DEADLINE);
+    terminal.expect(&format!("zklock: {}: connecting for ", case.path()), DEADLINE);
+    terminal.expect(" s, 4 min ", DEADLINE);
     terminal.expect(" left; ", DEADLINE);
     terminal.expect(&format!("{refusing}: connection refused"), DEADLINE);
     terminal.expect("nosuch.invalid:1: unknown host", DEADLINE);
-    terminal.expect("connecting for 2 s", DEADLINE);
+    terminal.expect("connecting for ", DEADLINE);
     proxy.refuse_new(false);
     terminal.expect("work\r\n", DEADLINE);
     assert!(terminal.wait(DEADLINE).success());
@@ -36,10 +37,11 @@ fn a_subcommand_shows_a_search_for_servers_and_removes_the_line() {
     for (subcommand, result) in [("status", "free"), ("revoke", "it is free"), ("forget", "no success")] {
         proxy.refuse_new(true);
         let zklock = case.zklock().env("TERM", "xterm").args(["--connect-timeout", "5m", subcommand]);
-        let mut terminal = zklock.arg(case.path()).in_terminal();
-        let wait = format!("zklock: connecting for 1 s, 4 min 59 s left; {hosts}: connection refused");
-        terminal.expect(&wait, DEADLINE);
-        terminal.expect("connecting for 2 s", DEADLINE);
+        let mut terminal = zklock.arg(case.path()).prelude("stty cols 250").in_terminal();
+        terminal.expect("zklock: connecting for ", DEADLINE);
+        terminal.expect(" s, 4 min ", DEADLINE);
+        terminal.expect(&format!(" left; {hosts}: connection refused"), DEADLINE);
+        terminal.expect("connecting for ", DEADLINE);
         proxy.refuse_new(false);
         terminal.expect(result, DEADLINE);
         terminal.wait(DEADLINE);
@@ -65,7 +67,8 @@ fn check_shows_that_it_waits_for_the_answer_of_a_server() {
     let hosts = format!("{},{}", case.hosts(), silent.connect_string());
     let zklock = case.zklock().env("TERM", "xterm").args(["-z", &hosts, "--connect-timeout", "5m", "check"]);
     let mut terminal = zklock.in_terminal();
-    terminal.expect("zklock: waiting for an answer of each server for 1 s, 4 min ", DEADLINE);
+    terminal.expect("zklock: waiting for an answer of each server for ", DEADLINE);
+    terminal.expect(" s, 4 min ", DEADLINE);
     silent.thaw();
     terminal.expect("latency", DEADLINE);
     terminal.wait(DEADLINE);
@@ -110,8 +113,10 @@ fn a_release_without_an_answer_shows_how_long_it_lasts_still() {
     terminal.expect("work\r\n", DEADLINE);
     server.freeze();
     terminal.send(b"\n");
-    terminal.expect(&format!("zklock: {}: releasing for 1 s, 4 s left", case.path()), DEADLINE);
-    terminal.expect("releasing for 2 s, 3 s left", DEADLINE);
+    for _ in 0..2 {
+        terminal.expect(&format!("zklock: {}: releasing for ", case.path()), DEADLINE);
+        terminal.expect(" s left", DEADLINE);
+    }
     server.thaw();
     assert!(terminal.wait(DEADLINE).success());
     let screen = super::screen::visible(&terminal.text());

@@ -13,7 +13,7 @@ use std::thread;
 pub(crate) const SESSION: i64 = 0x1234;
 
 /// The timeout that zklock asks for here, so that it is granted at once.
-pub(crate) const TIMEOUT_MS: i32 = 2000;
+pub(crate) const TIMEOUT_MS: i32 = 3000;
 
 /// Listens on loopback, and ends with the test.
 pub(crate) struct Attacker {

@@ -3,7 +3,7 @@
 use super::attacked::{Attacked, LOST};
 use super::attacker::{Attacker, SESSION, TIMEOUT_MS};
 use super::wire::{Bytes, Victim};
-use crate::support::op;
+use crate::support::{Output, op};
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,15 +26,21 @@ fn endless_events_instead_of_answers_end_in_time() {
 
 #[test]
 fn endless_events_instead_of_a_confirmation_end_the_command_in_time() {
-    let confirmed = AtomicUsize::new(0);
-    let attacker = Attacker::lying(move |victim, asked| {
-        if !op::MULTI.contains(&asked.op) || confirmed.fetch_add(1, Ordering::SeqCst) < 4 {
-            return Continue(());
-        }
-        flood(victim);
-        Break(())
+    let mut outcomes = (0..4).map(|_| {
+        let confirmed = AtomicUsize::new(0);
+        let attacker = Attacker::lying(move |victim, asked| {
+            if !op::MULTI.contains(&asked.op) || confirmed.fetch_add(1, Ordering::SeqCst) < 4 {
+                return Continue(());
+            }
+            flood(victim);
+            Break(())
+        });
+        let output = Attacked::with(attacker.address(), &["-w", "20"]).at_any_cost().ends();
+        (output, attacker.lied())
     });
-    let output = Attacked::by(attacker.address()).at_any_cost().ends();
+    // On a busy machine zklock may not start the command with so short a session timeout.
+    let is_refused = |output: &Output| output.stderr.contains("too little processor time");
+    let (output, lied) = outcomes.find(|(output, _)| !is_refused(output)).expect("a command that starts");
     assert_eq!(output.assert_code(LOST).stdout, "ran\n", "{output}");
-    assert!(attacker.lied(), "otherwise it proves nothing");
+    assert!(lied, "otherwise it proves nothing");
 }

@@ -17,8 +17,8 @@ fn is_too_old(hosts: &str) {
         let output = zklock.args(["/t/old/lock", "--", "echo", "must not run"]).run();
         output.assert_code(125).assert_stderr("/t/old/lock: ZooKeeper 3.4 is too old: 3.5 or newer");
         assert_eq!(output.stdout, "", "{options:?}");
-        assert!(output.elapsed < Duration::from_secs(8), "at once, not after {:?}", output.elapsed);
-        assert_no_processes(&marker, Duration::from_secs(3));
+        assert!(output.elapsed < Duration::from_secs(25), "at once, not after {:?}", output.elapsed);
+        assert_no_processes(&marker, Duration::from_secs(20));
     }
 }
 

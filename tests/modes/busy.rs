@@ -1,33 +1,41 @@
 //! `-n`, `-w` and `-E` work the same for every kind.
 
-use super::{KINDS, end};
+use super::{KINDS, Kind, end};
 use crate::support::{Case, DEADLINE};
+use std::thread;
 use std::time::Duration;
+
+fn is_busy(kind: &Kind) {
+    let case = Case::new("kinds-busy");
+    let holders = kind.fill(&case);
+    for (options, code, waits) in [
+        (&["-n"][..], 124, false),
+        (&["-n", "-E", "7"], 7, false),
+        (&["-w", "0", "-E", "0"], 0, false),
+        (&["-w", "10", "-E", "3"], 3, true),
+    ] {
+        let output = kind.run(&case, options, "echo must not run").wait(DEADLINE);
+        let said = if waits { "busy: gave up after" } else { "busy: held by" };
+        output.assert_code(code).assert_stderr(said);
+        assert_eq!(output.stdout, "", "{options:?} {:?}", kind.options);
+        // zklock counts from its own start, which is a little before the harness starts to count.
+        let waited = output.elapsed >= Duration::from_millis(500);
+        assert!(waited || !waits, "{options:?} {:?}: {output}", kind.options);
+    }
+    for (path, left) in kind.paths(&case).iter().rev().zip([holders.len(), 0, 0]) {
+        assert_eq!(case.observer().children(path).len(), left, "nothing of those who gave up");
+    }
+    holders.into_iter().for_each(end);
+}
 
 #[test]
 fn in_every_kind_a_busy_lock_is_124_or_the_chosen_code() {
-    for kind in KINDS {
-        let case = Case::new("kinds-busy");
-        let holders = kind.fill(&case);
-        for (options, code, waits) in [
-            (&["-n"][..], 124, false),
-            (&["-n", "-E", "7"], 7, false),
-            (&["-w", "0", "-E", "0"], 0, false),
-            (&["-w", "3", "-E", "3"], 3, true),
-        ] {
-            let output = kind.run(&case, options, "echo must not run").wait(DEADLINE);
-            let said = if waits { "busy: gave up after" } else { "busy: held by" };
-            output.assert_code(code).assert_stderr(said);
-            assert_eq!(output.stdout, "", "{options:?} {:?}", kind.options);
-            // zklock counts from its own start, which is a little before the harness starts to count.
-            let waited = output.elapsed >= Duration::from_millis(500);
-            assert!(waited || !waits, "{options:?} {:?}: {output}", kind.options);
+    // All at the same time, because each waits for seconds.
+    thread::scope(|scope| {
+        for kind in &KINDS {
+            scope.spawn(move || is_busy(kind));
         }
-        for (path, left) in kind.paths(&case).iter().rev().zip([holders.len(), 0, 0]) {
-            assert_eq!(case.observer().children(path).len(), left, "nothing of those who gave up");
-        }
-        holders.into_iter().for_each(end);
-    }
+    });
 }
 
 #[test]

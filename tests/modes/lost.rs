@@ -62,7 +62,7 @@ fn in_every_kind_a_holder_that_is_cut_off_is_stopped_before_the_next_can_run() {
     let hold = |(kind, case)| {
         let history = Case::history(case);
         // Long enough to outlive the start of all others on a busy machine.
-        let options = ["-z", &hosts, "--session-timeout", "8"];
+        let options = ["-z", &hosts, "--session-timeout", "10"];
         let holder = super::Kind::run(kind, case, &options, &history.endless_job("first"));
         case.wait_for_contenders(1);
         let mut words = vec!["-v"];

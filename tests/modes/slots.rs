@@ -1,7 +1,7 @@
 //! A number of slots: as many contenders hold at the same time, and all of them must use the same number.
 
 use super::{contender, end, queued, runs, wait_until_it_runs, wait_until_it_waits};
-use crate::support::{Case, DEADLINE, Running};
+use crate::support::{Case, DEADLINE, Running, wait_for};
 
 const TWO: &[&str] = &["--slots", "2"];
 const THREE: &[&str] = &["--slots", "3"];
@@ -10,8 +10,15 @@ const THREE: &[&str] = &["--slots", "3"];
 fn as_many_run_at_once_as_there_are_slots() {
     let case = Case::new("slots");
     let history = case.history();
-    let job = |name: usize| history.job(&name.to_string(), 0.3);
-    let all: Vec<Running> = (0..7).map(|n| case.lock(THREE, ["sh", "-c", &job(n)]).spawn()).collect();
+    let job = |name: usize| history.steady_job(&name.to_string());
+    let all: Vec<Running> = (0..7).map(|n| case.lock(THREE, ["bash", "-c", &job(n)]).spawn()).collect();
+    // The next job ends only when all slots are taken.
+    for ended in 0..all.len() {
+        let begun = wait_for("a job for each slot", DEADLINE, || {
+            Some(history.sections().unwrap()).filter(|begun| begun.len() == (ended + 3).min(all.len()))
+        });
+        history.finish(&begun[ended].name);
+    }
     for running in all {
         running.wait(DEADLINE).assert_code(0);
     }

@@ -226,9 +226,9 @@ fn a_time_may_have_a_unit() {
     let case = Case::new("units");
     let holder = case.holder();
     let begun = std::time::Instant::now();
-    let output = case.lock(&["-w", "3000ms", "--kill-after", "1m"], ["true"]).run();
+    let output = case.lock(&["-w", "5000ms", "--kill-after", "1m"], ["true"]).run();
     output.assert_code(124).assert_stderr("busy");
-    assert!(begun.elapsed() >= std::time::Duration::from_secs(3));
+    assert!(begun.elapsed() >= std::time::Duration::from_secs(5));
     let config = case.dir().join("units.toml");
     std::fs::write(&config, "session-timeout = '1m'\nkill-after = 1.5\n").unwrap();
     let config = config.to_str().unwrap();

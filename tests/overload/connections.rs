@@ -17,10 +17,10 @@ fn full() -> (Server, Vec<Crowd>) {
 fn a_server_without_a_free_connection_is_named_and_never_busy() {
     let (server, crowd) = full();
     let case = Case::on(&server, "connections");
-    for options in
-        [&["--connect-timeout", "4"][..], &["-n", "--connect-timeout", "4", "-E", "0"], &["-w", "4"]]
-    {
-        let output = case.lock(options, ["echo", "ran"]).run();
+    let all =
+        [&["--connect-timeout", "12"][..], &["-n", "--connect-timeout", "12", "-E", "0"], &["-w", "12"]];
+    for running in all.map(|options| case.lock(options, ["echo", "ran"]).spawn()) {
+        let output = running.wait(DEADLINE);
         output
             .assert_code(125)
             .assert_stderr(case.hosts())

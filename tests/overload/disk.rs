@@ -14,7 +14,7 @@ fn fill_disk_of(server: &Server) {
 fn with_a_full_disk_a_holder_is_stopped_and_no_command_runs_until_there_is_room() {
     let server = Server::start();
     let case = Case::on(&server, "disk");
-    let options = ["-v", "--session-timeout", "3"];
+    let options = ["-v", "--session-timeout", "4"];
     let holder = holder(&case, &options);
     let waiter = case.lock(&options, ["echo", "ran"]).spawn();
     waiter.wait_for_line("waiting for", DEADLINE);

@@ -60,7 +60,7 @@ fn behind_a_throttling_server_a_lock_takes_longer_and_is_taken() {
 fn whatever_is_turned_away_is_asked_again_and_never_a_failure() {
     for ops in [op::CREATE, op::GET_CHILDREN, op::GET_DATA, op::SYNC, op::MULTI] {
         let (once, cut) = (AtomicBool::new(false), AtomicBool::new(false));
-        let attacker = Attacker::lying(move |victim, asked| {
+        let attacker = Attacker::granting(12_000, move |victim, asked| {
             let turned_away = ops.contains(&asked.op) && !once.swap(true, Ordering::SeqCst);
             if turned_away {
                 victim.reply(asked.xid, THROTTLED, &Bytes::default()).ok();
@@ -73,8 +73,10 @@ fn whatever_is_turned_away_is_asked_again_and_never_a_failure() {
             Continue(())
         });
         let zklock =
-            Zklock::at(attacker.address(), &new_marker()).args(["--session-timeout", "2", "-w", "20"]);
-        let output = zklock.args(["/t/hostile", "--", "sh", "-c", "echo ran; sleep 1"]).run();
+            Zklock::at(attacker.address(), &new_marker()).args(["--session-timeout", "12", "-w", "60"]);
+        // Confirmations come every second.
+        let command = if ops == op::MULTI { "echo ran; sleep 3" } else { "echo ran; sleep 1" };
+        let output = zklock.args(["/t/hostile", "--", "sh", "-c", command]).run();
         assert_eq!(output.assert_code(0).stdout, "ran\n", "{ops:?}");
         assert!(attacker.lied(), "{ops:?}: otherwise it proves nothing");
     }

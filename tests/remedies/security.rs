@@ -103,7 +103,7 @@ fn what_helps_at_a_server_of_tls_works() {
     let (certificate, key) = (file("client.pem", &client.certificate), file("client.key", &client.key));
     let (secure, plain) = (server.secure_connect_string(), server.connect_string());
     let call = |hosts: &str, options: &[&str]| {
-        let zklock = Zklock::at(hosts, case.marker()).args(["--connect-timeout", "8"]);
+        let zklock = Zklock::at(hosts, case.marker()).args(["--connect-timeout", "10"]);
         zklock.args(options).args([case.path(), "true"]).spawn()
     };
     let trusting = ["--tls", "--tls-ca", &ca];

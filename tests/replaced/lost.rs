@@ -30,7 +30,7 @@ fn unprotected(case: &Case, program: &Path, options: &[&str], script: &str) -> O
 fn the_command_ends_with_zklock_before_the_next_contender_runs() {
     let case = Case::new("lost-file");
     let (program, history) = (installed(&case, "zklock"), case.history());
-    let short = ["--session-timeout", "3"];
+    let short = ["--session-timeout", "5"];
     let job = format!("trap '' TERM HUP INT; echo running; {}", history.endless_job("lost"));
     let Some(holder) = unprotected(&case, &program, &short, &job) else {
         return skip("a static program has no dynamic linker");

@@ -29,7 +29,7 @@ fn a_stopped_service_leaves_no_node_and_no_process() {
 fn the_node_of_a_killed_service_goes_with_its_session() {
     let case = Case::new("service-killed");
     let stubborn = "trap '' TERM; echo ready; while :; do sleep 0.05; done";
-    let options = ["--session-timeout", "2"];
+    let options = ["--session-timeout", "4"];
     let running = case.lock(&options, ["bash", "-c", stubborn]).spawn();
     running.wait_for_stdout("ready", DEADLINE);
     let worker = worker_of(running.pid());
@@ -37,7 +37,7 @@ fn the_node_of_a_killed_service_goes_with_its_session() {
     assert!(running.is_running() && is_alive(worker));
     signal_all(&case, Signal::SIGKILL);
     running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
-    case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(5));
+    case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(20));
 }
 
 /// GitHub's runner sends INT, TERM after 7.5 s, and KILL 2.5 s later. The test is ten times as fast.
@@ -63,7 +63,7 @@ fn a_cancelled_ci_job_that_ignores_signals_leaves_nothing() {
     assert!(running.is_running(), "zklock only forwards the signals");
     running.signal(Signal::SIGKILL);
     running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
-    case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(3));
+    case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(20));
     wait_until("the worker's end", DEADLINE, || !is_alive(worker));
 }
 

@@ -43,7 +43,7 @@ fn options_of_flock_mean_what_the_page_says() {
     }
     let holder = case.holder();
     for (options, code) in
-        [("-n", "124"), ("-w 3", "124"), ("-s -n", "124"), ("-n -E 7", "7"), ("-n -E 1", "1")]
+        [("-n", "124"), ("-w 5", "124"), ("-s -n", "124"), ("-n -E 7", "7"), ("-n -E 1", "1")]
     {
         let line = format!("$lock {options} $path true 2>&-; echo $?");
         assert_eq!(printed(&case, &line).as_deref(), Some(code), "{line}");

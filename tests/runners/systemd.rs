@@ -72,7 +72,7 @@ fn systemd(case: &Case) -> Option<Systemd<'_>> {
         .program("backup.sh", "#!/bin/sh\necho \"backup $*\"\n");
     // /etc is the machine's.
     let settings = case.dir().join("zklock.toml");
-    fs::write(&settings, format!("zookeeper = \"{}\"\nsession-timeout = 4\n", case.hosts())).expect("a file");
+    fs::write(&settings, format!("zookeeper = \"{}\"\nsession-timeout = 6\n", case.hosts())).expect("a file");
     systemd.ctl(&["set-environment", &format!("ZKLOCK_CONFIG={}", settings.display())]);
     for name in
         [SERVICE, "zklock-backup.service", "zklock-backup.timer", "zklock-web.service", "zklock-web.socket"]
@@ -109,11 +109,11 @@ fn a_service_stands_by_takes_over_reloads_and_stops() {
     let case = case("systemd");
     let Some(systemd) = systemd(&case) else { return };
     // No start takes longer, unless zklock asks for more time.
-    wait_until_ready(&systemd, "TimeoutStartSec=3\nTimeoutStopSec=30\n");
+    wait_until_ready(&systemd, "TimeoutStartSec=5\nTimeoutStopSec=30\n");
     let holder = other_host(&case, "/locks/importer");
     systemd.ctl(&["start", "--no-block", SERVICE]);
     systemd.wait_for(SERVICE, "StatusText", "/locks/importer: position 2, held by ");
-    pass_time(Duration::from_secs(4));
+    pass_time(Duration::from_secs(6));
     assert_eq!(systemd.show(SERVICE, "ActiveState"), "activating");
     assert_eq!(systemd.show(SERVICE, "NRestarts"), "0");
 
@@ -148,11 +148,11 @@ fn a_standby_counts_as_started_and_a_stop_removes_it_from_the_queue() {
     let holder = other_host(&case, "/locks/importer");
     // Nobody reports to the watchdog.
     systemd
-        .unit(&format!("{SERVICE}.d/watchdog.conf"), "[Service]\nWatchdogSec=3\nRuntimeMaxSec=3\n")
+        .unit(&format!("{SERVICE}.d/watchdog.conf"), "[Service]\nWatchdogSec=5\nRuntimeMaxSec=5\n")
         .ctl(&["daemon-reload"]);
     systemd.ctl(&["start", SERVICE]);
     systemd.wait_for(SERVICE, "StatusText", "position 2");
-    pass_time(Duration::from_secs(4));
+    pass_time(Duration::from_secs(6));
     assert_eq!(systemd.show(SERVICE, "ActiveState"), "active");
     assert_eq!(systemd.show(SERVICE, "NRestarts"), "0");
     systemd.ctl(&["stop", SERVICE]);
@@ -222,7 +222,7 @@ fn a_connection_waits_for_the_lock_and_the_watchdog_for_the_command() {
     );
     systemd.unit(
         &format!("{unit}.d/soon.conf"),
-        "[Service]\nWatchdogSec=5\nTimeoutStartSec=3\nRestartSec=100ms\n",
+        "[Service]\nWatchdogSec=6\nTimeoutStartSec=4\nRestartSec=100ms\n",
     );
     systemd.ctl(&["daemon-reload"]);
     let holder = other_host(&case, "/locks/web");
@@ -234,7 +234,7 @@ fn a_connection_waits_for_the_lock_and_the_watchdog_for_the_command() {
     };
     let mut first = send(b"hello");
     systemd.wait_for(unit, "StatusText", "/locks/web: position 2");
-    pass_time(Duration::from_secs(4));
+    pass_time(Duration::from_secs(5));
     assert_eq!((&*systemd.show(unit, "ActiveState"), &*systemd.show(unit, "NRestarts")), ("activating", "0"));
     end(holder);
     let mut answer = String::new();

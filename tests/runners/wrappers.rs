@@ -24,7 +24,7 @@ fn timeout_ends_the_command_and_leaves_nothing() {
     let case = Case::new("timeout");
     let run = case.lock(&[], ["sh", "-c", "sleep 61 | sleep 62"]).prelude(&under("timeout 1")).run();
     run.assert_code(124);
-    assert!(run.closed && run.elapsed < Duration::from_secs(8), "{run}");
+    assert!(run.closed && run.elapsed < Duration::from_secs(25), "{run}");
     assert_eq!(case.contenders(), [""; 0]);
 }
 
@@ -36,7 +36,7 @@ fn timeout_ends_a_waiter_and_its_node_at_once() {
     for _ in 0..5 {
         let run = case.lock(&[], ["echo", "ran"]).prelude(&under("timeout 0.3")).run();
         assert_eq!(run.assert_code(124).stdout, "");
-        let seconds = Duration::from_secs(3);
+        let seconds = Duration::from_secs(20);
         case.observer().wait_for_contenders(case.path(), 1, seconds);
     }
     holder.signal(Signal::SIGTERM);
@@ -49,10 +49,10 @@ fn timeout_with_kill_ends_a_command_that_ignores_term() {
     let run = case
         .lock(&[], ["bash", "-c", "trap '' TERM; while :; do sleep 0.1; done"])
         // On a busy machine, the command takes a while to ignore TERM.
-        .prelude(&under("timeout -k 0.5 4"))
+        .prelude(&under("timeout -k 0.5 6"))
         .run();
     run.assert_signal(Signal::SIGKILL);
-    let seconds = Duration::from_secs(3);
+    let seconds = Duration::from_secs(20);
     case.observer().wait_for_contenders(case.path(), 0, seconds);
 }
 

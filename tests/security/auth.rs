@@ -37,11 +37,12 @@ fn several_credentials_can_come_from_the_environment() {
 #[test]
 fn credentials_of_an_unknown_scheme_are_refused() {
     let case = Case::new("no-provider");
-    for options in [&[][..], &["-n"], &["-w", "5", "-E", "0"], &["-q"]] {
-        let output = case.lock(options, ["echo", "ran"]).env("ZKLOCK_AUTH", "nosuch:s3cret").run();
+    for options in [&[][..], &["-n"], &["-w", "60", "-E", "0"], &["-q"]] {
+        let options = [options, &["--connect-timeout", "60"]].concat();
+        let output = case.lock(&options, ["echo", "ran"]).env("ZKLOCK_AUTH", "nosuch:s3cret").run();
         output.assert_code(125).assert_stderr("refused the credentials").assert_stderr("ZKLOCK_AUTH");
         assert_eq!(output.stdout, "");
-        assert!(output.elapsed < Duration::from_secs(8), "{output}");
+        assert!(output.elapsed < Duration::from_secs(20), "{output}");
         assert!(!output.stderr.contains("s3cret"), "{output}");
     }
     assert!(!case.observer().exists(case.path()));
@@ -54,9 +55,9 @@ fn a_server_that_demands_credentials_is_reported() {
         .java_option("-Dzookeeper.enforce.auth.schemes=digest")
         .start();
     let case = Case::on(&server, "enforced").authenticated_as(ALICE);
-    let output = case.lock(&[], ["echo", "ran"]).run();
+    let output = case.lock(&["--connect-timeout", "60"], ["echo", "ran"]).run();
     output.assert_code(125).assert_stderr("demands credentials").assert_stderr("--auth-file");
-    assert!(output.elapsed < Duration::from_secs(8), "{output}");
+    assert!(output.elapsed < Duration::from_secs(20), "{output}");
     for (words, credentials, reason) in [
         (&["status"][..], None, "demands credentials: give them with --auth-file"),
         (&["status", case.path()], None, "demands credentials"),
@@ -99,7 +100,7 @@ fn monitor_and_worker_delete_the_node_with_the_same_credentials() {
     let hold = || zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(HOLD).spawn();
     // Long before the end of the session, which takes 30 s.
     let assert_deleted =
-        |node: &str| wait_until("the node's end", Duration::from_secs(5), || !case.observer().exists(node));
+        |node: &str| wait_until("the node's end", Duration::from_secs(20), || !case.observer().exists(node));
 
     let holder = hold();
     let node = holder.wait_for_stdout(case.path(), DEADLINE);

@@ -14,7 +14,7 @@ fn is_refused(zklock: Zklock) -> Output {
     let output = zklock.args(["--connect-timeout", "30", "/locks/a", "echo", "ran"]).run();
     output.assert_code(125);
     assert_eq!(output.stdout, "");
-    assert!(output.elapsed < Duration::from_secs(8), "{output}");
+    assert!(output.elapsed < Duration::from_secs(20), "{output}");
     assert!(!output.stderr.contains("wonder"), "{output}");
     output
 }

@@ -134,7 +134,7 @@ fn start(dir: &Path, attempt: &Attempt) -> (Ends, Running) {
     let listener = Ends(spawn::spawn(command.stdout(Stdio::null()).stderr(Stdio::null())));
     wait_until("openssl to listen", DEADLINE, || TcpStream::connect(("127.0.0.1", port)).is_ok());
     let zklock = Zklock::at(&format!("localhost:{port}"), &new_marker()).dir(dir);
-    let zklock = zklock.args(options.split_whitespace()).args(["--acl", "open", "--connect-timeout", "8"]);
+    let zklock = zklock.args(options.split_whitespace()).args(["--acl", "open", "--connect-timeout", "10"]);
     (listener, zklock.args(["/t/handshake", "--", "echo", "ran"]).spawn())
 }
 

@@ -53,7 +53,7 @@ fn the_sasl_identity_owns_the_nodes() {
     kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
     // Found by its name among the children: since ZooKeeper 3.9 the observer may not read the node's stat.
     let is_gone = || !case.contenders().iter().any(|name| node.ends_with(name.as_str()));
-    wait_until("the monitor to delete the node", Duration::from_secs(5), is_gone);
+    wait_until("the monitor to delete the node", Duration::from_secs(20), is_gone);
     assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
     holder.wait(DEADLINE).assert_code(123);
 }
@@ -74,11 +74,11 @@ fn a_node_of_one_user_is_hidden_from_another() {
 fn a_wrong_sasl_password_is_reported() {
     let case = case("sasl-wrong");
     for auth in ["sasl-digest-md5:ci:wr0ng", "sasl-digest-md5:nobody:wr0ng"] {
-        let output = case.lock(&["-v", "--connect-timeout", "10"], ["echo", "ran"]).env("ZKLOCK_AUTH", auth);
+        let output = case.lock(&["-v", "--connect-timeout", "60"], ["echo", "ran"]).env("ZKLOCK_AUTH", auth);
         let output = output.run();
         output.assert_code(125).assert_stderr("refused the credentials");
         assert!(!output.stderr.contains("wr0ng"), "{output}");
-        assert!(output.elapsed < Duration::from_secs(8), "{output}");
+        assert!(output.elapsed < Duration::from_secs(40), "{output}");
     }
 }
 

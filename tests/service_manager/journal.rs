@@ -34,7 +34,7 @@ fn each_message_has_its_priority() {
 
     let holder = case.holder();
     assert_line(&lines(&case, JOURNAL, &["-n", path, "true"], 124), "<4>zklock: ", "busy: held by");
-    let said = lines(&case, JOURNAL, &["-w", "1.5", "--progress", "0.5", path, "true"], 124);
+    let said = lines(&case, JOURNAL, &["-w", "3.5", "--progress", "0.5", path, "true"], 124);
     assert_line(&said, "<5>zklock: ", "position 2");
     crate::support::end(holder);
 }

@@ -197,12 +197,12 @@ fn a_zklock_inside_the_command_leaves_the_state_alone() {
 fn the_manager_gives_time_to_clean_up_after_a_killed_worker() {
     let case = Case::new("notices-killed");
     let manager = Manager::new(&case);
-    let lock = case.lock(&["--session-timeout", "4"], ["sh", "-c", "echo up; sleep 60"]);
+    let lock = case.lock(&["--session-timeout", "12"], ["sh", "-c", "echo up; sleep 60"]);
     let running = lock.env("NOTIFY_SOCKET", &manager.name).spawn();
     running.wait_for_stdout("up", DEADLINE);
     manager.wait_for("runs under token");
     kill(worker_of(running.pid()), Signal::SIGKILL).expect(WORKER);
-    assert_eq!(manager.wait_for("EXTEND_TIMEOUT_USEC="), "EXTEND_TIMEOUT_USEC=19000000\n");
+    assert_eq!(manager.wait_for("EXTEND_TIMEOUT_USEC="), "EXTEND_TIMEOUT_USEC=27000000\n");
     running.wait(DEADLINE).assert_code(123);
     wait_until("the lock to be free", DEADLINE, || case.contenders().is_empty());
 }

@@ -1,8 +1,9 @@
 //! While the command runs, zklock forwards signals to its process group, and does nothing else with them.
 
-use crate::support::{Case, DEADLINE, signal_printer};
+use crate::support::{Case, DEADLINE, end, freeze, is_stopped, pass_time, signal_printer, wait_until};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
+use std::fs;
 use std::time::Duration;
 
 const ALL: [(Signal, &str); 9] = [
@@ -29,7 +30,7 @@ fn every_signal_reaches_the_command_exactly_once() {
     // A duplicate of an earlier signal would have arrived before this one.
     running.signal(Signal::SIGUSR1);
     let twice = || running.stdout().count("got USR1") == 2;
-    crate::support::wait_until("the second USR1", DEADLINE, twice);
+    wait_until("the second USR1", DEADLINE, twice);
     for (_, name) in ALL.iter().filter(|(_, name)| *name != "USR1") {
         assert_eq!(running.stdout().count(&format!("got {name}")), 1, "{name}");
     }
@@ -47,7 +48,7 @@ fn a_signal_reaches_every_process_of_the_group() {
     let running = case.lock(&[], ["bash", "-c", &script]).spawn();
     let count = |text, wanted| {
         let seen = || running.stdout().count(text) == wanted;
-        crate::support::wait_until(&format!("{wanted} lines with {text}"), DEADLINE, seen);
+        wait_until(&format!("{wanted} lines with {text}"), DEADLINE, seen);
     };
     count("ready", 3);
     // bash loses a trap that becomes due while it forks.
@@ -86,29 +87,32 @@ fn zklock_dies_of_the_signal_that_killed_the_command() {
 #[test]
 fn a_command_may_end_slowly_after_term() {
     let case = Case::new("slow-end");
-    let script = "trap 'echo ending; kill $!; sleep 2; exit 7' TERM; sleep 60 & echo ready; wait";
-    let running = case.lock(&["--kill-after", "0.2"], ["bash", "-c", script]).spawn();
+    let go = case.dir().join("go");
+    let end = format!("echo ending; kill $!; until [ -e {} ]; do sleep 0.02; done; exit 7", go.display());
+    let script = format!("trap '{end}' TERM; sleep 60 & echo ready; wait");
+    let running = case.lock(&["--kill-after", "0.2"], ["bash", "-c", &script]).spawn();
     running.wait_for_stdout("ready", DEADLINE);
     running.signal(Signal::SIGTERM);
     running.wait_for_stdout("ending", DEADLINE);
+    pass_time(Duration::from_secs(2));
     assert_eq!(case.contenders().len(), 1, "the lock is held to the end");
-    let output = running.wait(DEADLINE);
-    output.assert_code(7);
-    assert!(output.elapsed >= Duration::from_secs(2), "{output}");
+    assert!(running.is_running(), "{}", running.stderr().text());
+    fs::write(go, "").expect("a file");
+    running.wait(DEADLINE).assert_code(7);
 }
 
 #[test]
 fn a_command_that_ignores_a_forwarded_term_continues() {
     let case = Case::new("ignores-term");
-    let script =
-        "trap 'echo no' TERM; echo ready; n=0; while [ $n -lt 30 ]; do sleep 0.1; n=$((n+1)); done; exit 4";
+    let script = "n=0; trap 'echo no; n=$((n+1))' TERM; echo ready; while [ $n -lt 3 ]; do sleep 0.1; done; \
+                  sleep 1; exit 4";
     let running = case.lock(&["--kill-after", "0.2"], ["bash", "-c", script]).spawn();
     running.wait_for_stdout("ready", DEADLINE);
     for _ in 0..3 {
         let before = running.stdout().count("no");
         running.signal(Signal::SIGTERM);
         let more = || running.stdout().count("no") > before;
-        crate::support::wait_until("the next ignored TERM", DEADLINE, more);
+        wait_until("the next ignored TERM", DEADLINE, more);
     }
     running.wait(DEADLINE).assert_code(4);
 }
@@ -116,14 +120,15 @@ fn a_command_that_ignores_a_forwarded_term_continues() {
 #[test]
 fn zklock_works_while_only_its_command_is_stopped() {
     let case = Case::new("stopped-alone");
-    let running = case.lock(&[], ["sh", "-c", "echo $$; exec sleep 0.5"]).spawn();
+    let running = case.lock(&[], ["sh", "-c", "echo $$; exec sleep 60"]).spawn();
     let pid = running.wait_for_stdout("", DEADLINE).trim().parse().expect("a pid");
     let command = Pid::from_raw(pid);
-    crate::support::freeze(command);
+    freeze(command);
     running.signal(Signal::SIGWINCH);
-    assert!(running.is_running() && crate::support::is_stopped(command));
+    assert!(running.is_running() && is_stopped(command));
     running.signal(Signal::SIGCONT);
-    running.wait(DEADLINE).assert_code(0);
+    wait_until("it to go on", DEADLINE, || !is_stopped(command));
+    end(running);
 }
 
 /// A stopped process can't end. Its parent, the command's first process, goes on and waits for it.
@@ -136,7 +141,7 @@ fn a_signal_that_ends_a_command_continues_its_stopped_processes() {
         let running = case.lock(&[], ["bash", "-c", script]).spawn();
         let line = running.wait_for_stdout("pid ", DEADLINE);
         let stopped = Pid::from_raw(line.trim().rsplit(' ').next().unwrap().parse().expect("a number"));
-        crate::support::wait_until("the stop", DEADLINE, || crate::support::is_stopped(stopped));
+        wait_until("the stop", DEADLINE, || is_stopped(stopped));
         running.signal(signal);
         let output = running.wait(DEADLINE);
         let expected = format!("pid {stopped}\nended {}\n", 128 + signal as i32);

@@ -140,7 +140,7 @@ fn a_forced_stop_begins_with_the_first_process_and_kills_all() {
     let other = (&["--signal", "RTMIN+3"][..], RTMIN + 3);
     // The lease gives the sixth part of the timeout between the first signal and KILL.
     for (begin, timeout, (options, signal)) in
-        [(revoke, "30", term), (force, "30", other), (delete, "30", term), (silence, "12", other)]
+        [(revoke, "30", term), (force, "30", other), (delete, "30", term), (silence, "14", other)]
     {
         let proxy = Proxy::to(shared());
         let case = Case::new("single-forced").through(&proxy.connect_string());

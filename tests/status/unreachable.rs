@@ -63,10 +63,10 @@ fn status_gives_up_on_a_server_that_closes_every_connection() {
     let proxy = Proxy::to(shared());
     let case = Case::new("hangs-up").through(&proxy.connect_string());
     case.observer().mkdirs(case.path());
-    (0..500).for_each(|_| proxy.once(ANYTHING, At::BeforeServer));
+    (0..1000).for_each(|_| proxy.once(ANYTHING, At::BeforeServer));
     for subcommand in ["status", "revoke"] {
-        let output = case.zklock().args([subcommand, "--connect-timeout", "3", case.path()]).run();
-        output.assert_code(125).assert_stderr("no answer within 3");
+        let output = case.zklock().args([subcommand, "--connect-timeout", "4", case.path()]).run();
+        output.assert_code(125).assert_stderr("no answer within 4");
     }
     assert!(proxy.count(ANYTHING) > 2, "the request is repeated");
 }

@@ -93,16 +93,16 @@ fn a_watch_shows_revokes_and_successes() {
 fn a_watch_sends_no_request_without_a_change() {
     let proxy = Proxy::to(shared());
     let case = Case::new("watch-quiet").through(&proxy.connect_string());
-    let watch = watch_with_session(&case, 6.0);
+    let watch = watch_with_session(&case, 40.0);
     let (requests, pings) = (proxy.count_all(), proxy.count(op::PING));
-    wait_until("time to pass", DEADLINE, || proxy.count(op::PING) >= pings + 5);
+    wait_until("time to pass", DEADLINE, || proxy.count(op::PING) > pings);
     assert_eq!(proxy.count_all(), requests);
     // A change of another node causes no request either.
     let elsewhere = format!("{}-elsewhere", case.path());
     case.observer().mkdirs(&elsewhere);
     case.observer().delete(&elsewhere);
     let pings = proxy.count(op::PING);
-    wait_until("time to pass", DEADLINE, || proxy.count(op::PING) >= pings + 2);
+    wait_until("time to pass", DEADLINE, || proxy.count(op::PING) > pings);
     assert_eq!((proxy.count_all(), proxy.events()), (requests, 0));
     end(watch);
 }
@@ -130,7 +130,7 @@ fn a_watch_survives_its_session() {
     let case = Case::on(&server, "watch-expired").through(&proxy.connect_string());
     case.observer().mkdirs("/t");
     let before = server.sessions();
-    let watch = watch_with_session(&case, 1.0);
+    let watch = watch_with_session(&case, 2.0);
     wait_until("the watch's own session", DEADLINE, || server.sessions() == before + 1);
     // Twice: the second session must set all watches again.
     for _ in 0..2 {
@@ -155,18 +155,19 @@ fn assert_survives_at(ops: &'static [i32], session_timeout: f64, is_recursive: b
     case.observer().mkdirs(case.path());
     let config = case.dir().join("config.toml");
     // A busy machine needs some of it for the first connection.
-    fs::write(&config, format!("session-timeout = {session_timeout}\nconnect-timeout = 4\n")).unwrap();
+    fs::write(&config, format!("session-timeout = {session_timeout}\nconnect-timeout = 6\n")).unwrap();
     let recursive: &[_] = if is_recursive { &["--recursive"] } else { &[] };
     let words = [&["status", "--watch", "--json"], recursive, &[case.path()]].concat();
     let watch = case.zklock().arg("--config").arg(config).args(words).spawn();
     watch.wait_for_stdout("\"version\":1", DEADLINE);
-    proxy.refuse_new(true);
-    proxy.once(ops, At::BeforeServer);
+    proxy.once(ops, At::Hold);
     let job = direct(&case, &server);
     proxy.wait_fired(1, DEADLINE);
+    proxy.refuse_new(true);
+    proxy.cut_all();
     watch.wait_for_line("no connection to the servers: what was shown last may be old", DEADLINE);
     let began = Instant::now();
-    wait_until("the limit to be over", DEADLINE, || began.elapsed() > Duration::from_secs(6));
+    wait_until("the limit to be over", DEADLINE, || began.elapsed() > Duration::from_secs(8));
     assert!(watch.is_running());
     proxy.refuse_new(false);
     wait_for_states(&watch, &["held"]);
@@ -195,7 +196,7 @@ fn a_watch_survives_servers_that_are_down_for_long() {
     let server = Server::start();
     let case = Case::on(&server, "watch-dead");
     let config = case.dir().join("config.toml");
-    fs::write(&config, "session-timeout = 1\nconnect-timeout = 2\n").unwrap();
+    fs::write(&config, "session-timeout = 2\nconnect-timeout = 4\n").unwrap();
     let words = ["status", "--watch", "--json", case.path()];
     let watch = case.zklock().arg("--config").arg(config).args(words).spawn();
     watch.wait_for_stdout("\"contenders\":[]", DEADLINE);
@@ -203,7 +204,7 @@ fn a_watch_survives_servers_that_are_down_for_long() {
     watch.wait_for_line("no connection to the servers", DEADLINE);
     // The session expires, and then an attempt to connect fails.
     let began = Instant::now();
-    wait_until("several attempts to be over", DEADLINE, || began.elapsed() > Duration::from_secs(8));
+    wait_until("several attempts to be over", DEADLINE, || began.elapsed() > Duration::from_secs(10));
     assert!(watch.is_running());
     server.restart();
     let job = direct(&case, &server);

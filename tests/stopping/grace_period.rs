@@ -13,7 +13,8 @@ const IGNORES_SIGNALS: &str =
 #[test]
 fn the_command_gets_term_and_zklock_reports_the_lost_lock() {
     let case = Case::new("lost");
-    let running = start(&case, &[], "trap 'echo got TERM; exit 5' TERM; sleep 60 & echo ready; wait");
+    let script = "trap 'echo got TERM; exit 5' TERM; sleep 60 & echo ready; wait";
+    let running = start(&case, &["--kill-after", "60"], script);
     delete_node(&case);
     let output = running.wait(DEADLINE);
     output
@@ -23,7 +24,7 @@ fn the_command_gets_term_and_zklock_reports_the_lost_lock() {
         .assert_stderr("deleted by another client");
     assert_eq!(output.stdout, "ready\ngot TERM\n");
     assert!(
-        output.elapsed < Duration::from_secs(8),
+        output.elapsed < Duration::from_secs(30),
         "zklock doesn't wait for the rest of the grace period: {output}"
     );
 }
@@ -63,14 +64,14 @@ fn a_stopped_command_that_exits_with_0_still_gives_123() {
 #[test]
 fn a_command_that_ignores_term_is_killed_after_the_grace_period() {
     let case = Case::new("killed");
-    let running = start(&case, &["--kill-after", "1"], IGNORES_SIGNALS);
+    let running = start(&case, &["--kill-after", "3"], IGNORES_SIGNALS);
     let began = Instant::now();
     delete_node(&case);
     let output = running.wait(DEADLINE);
     output.assert_code(123);
     assert_eq!(output.stdout, "ready\ngot TERM\n");
     let took = began.elapsed();
-    assert!((Duration::from_secs(1)..Duration::from_secs(4)).contains(&took), "{took:?}");
+    assert!((Duration::from_secs(3)..Duration::from_secs(30)).contains(&took), "{took:?}");
 }
 
 #[test]
@@ -78,7 +79,9 @@ fn without_a_grace_period_the_command_is_killed_at_once() {
     let case = Case::new("no-grace");
     let running = start(&case, &["--kill-after", "0"], IGNORES_SIGNALS);
     delete_node(&case);
-    running.wait(Duration::from_secs(3)).assert_code(123);
+    let output = running.wait(DEADLINE);
+    output.assert_code(123).assert_stderr("KILL now");
+    assert_eq!(output.stdout, "ready\n", "no signal before");
 }
 
 #[test]
@@ -97,13 +100,13 @@ fn the_first_signal_of_a_stop_is_configurable() {
 fn a_second_signal_kills_the_command_immediately() {
     let case = Case::new("asked-again");
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
-        let running = start(&case, &["--kill-after", "30"], IGNORES_SIGNALS);
+        let running = start(&case, &["--kill-after", "60"], IGNORES_SIGNALS);
         delete_node(&case);
         running.wait_for_stdout("got TERM", DEADLINE);
         let began = Instant::now();
         running.signal(signal);
         running.wait(DEADLINE).assert_code(123);
-        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     }
 }
 
@@ -111,12 +114,12 @@ fn a_second_signal_kills_the_command_immediately() {
 fn a_stopped_command_is_continued_for_the_signal() {
     let case = Case::new("stopped-command");
     let script = "trap 'echo got TERM; exit 0' TERM; echo ready $$; while :; do sleep 0.05; done";
-    let running = start(&case, &["--kill-after", "20"], script);
+    let running = start(&case, &["--kill-after", "60"], script);
     let line = running.wait_for_stdout("ready", DEADLINE);
     let command = Pid::from_raw(line["ready ".len()..].parse().expect("a pid"));
     freeze(command);
     delete_node(&case);
-    let output = running.wait(Duration::from_secs(5));
+    let output = running.wait(Duration::from_secs(40));
     assert!(output.assert_code(123).stdout.contains("got TERM"), "{output}");
     assert!(!is_alive(command));
 }

@@ -1,37 +1,49 @@
 //! Confirmations stop: the command is dead before another contender can hold the lock.
 
 use super::delete_node;
+use crate::faults::holder::{now, wait_until_steady};
 use crate::support::{
-    Case, DEADLINE, Proxy, Server, freeze, is_alive, is_stopped, shared, start, thaw, wait_until, worker_of,
+    Case, DEADLINE, History, Proxy, Server, freeze, is_alive, is_stopped, pass_time, shared, start, thaw,
+    wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
-const T: Duration = Duration::from_secs(4);
-const OPTIONS: &[&str] = &["--session-timeout", "4", "--kill-after", "1"];
+const T: Duration = Duration::from_secs(5);
+const OPTIONS: &[&str] = &["--session-timeout", "5", "--kill-after", "1"];
 
 /// The pid that a script prints after `ready`.
 fn pid_of(line: &str) -> Pid {
     Pid::from_raw(line["ready ".len()..].parse().expect("a pid"))
 }
 
+/// How long the only job of a history lived after this time, by its own signs of life: the test may see its end late.
+fn lived_after(since: u128, history: &History) -> Duration {
+    let sections = history.sections().unwrap();
+    assert_eq!(sections.len(), 1, "{sections:?}");
+    Duration::from_nanos_u128(sections[0].last.saturating_sub(since))
+}
+
 #[test]
 fn the_command_is_dead_before_the_session_can_expire() {
     let server = Server::start();
-    let case = Case::on(&server, "lease-over");
-    let script = "trap 'echo got TERM' TERM; echo ready $$; while :; do sleep 0.05; done";
-    let running = start(&case, OPTIONS, script);
+    let proxy = Proxy::to(&server);
+    let case = Case::on(&server, "lease-over").through(&proxy.connect_string());
+    let history = case.history();
+    let script = format!("trap 'echo got TERM' TERM; echo ready $$; {}", history.steady_job("job"));
+    let running = start(&case, OPTIONS, &script);
     let command = pid_of(&running.wait_for_stdout("ready", DEADLINE));
-    let last_possible_confirmation = Instant::now();
+    wait_until_steady(&proxy, 1);
     server.freeze();
+    let last_possible_confirmation = now();
     wait_until("the end of the command", DEADLINE, || !is_alive(command));
-    let after = last_possible_confirmation.elapsed();
     let output = running.wait(DEADLINE);
     server.thaw();
     // Requests that the client had sent before keep the session alive for another T.
     case.wait_for_contenders(0);
-    assert!(after < T, "it survived for {after:?}: {output}");
+    let lived = lived_after(last_possible_confirmation, &history);
+    assert!(lived < T, "it survived for {lived:?}: {output}");
     output.assert_code(123).assert_stderr("after the last confirmation");
     // On a busy machine it may be late for longer than it was on time in the server's silence.
     let reasons = ["confirmed nothing for ", "confirmed too seldom for ", "starved of processor time"];
@@ -43,11 +55,18 @@ fn the_command_is_dead_before_the_session_can_expire() {
 fn with_on_lost_continue_the_command_runs_on_without_a_server() {
     let proxy = Proxy::to(shared());
     let case = Case::new("lease-continue").through(&proxy.connect_string());
-    let script = "trap 'echo got TERM' TERM; echo ready; sleep 6; exit 9";
-    let options = [OPTIONS, &["--on-lost", "continue"]].concat();
-    let running = start(&case, &options, script);
+    let go = case.dir().join("go");
+    let script = format!(
+        "trap 'echo got TERM' TERM; echo ready; until [ -e {} ]; do sleep 0.02; done; exit 9",
+        go.display()
+    );
+    let options = ["--session-timeout", "4", "--kill-after", "1", "--on-lost", "continue"];
+    let running = start(&case, &options, &script);
     proxy.blackhole();
     running.wait_for_line("the lock is lost", DEADLINE);
+    // Longer than the grace period.
+    pass_time(Duration::from_secs(2));
+    std::fs::write(go, "").expect("a file");
     let output = running.wait(DEADLINE);
     output.assert_code(9).assert_stderr("continues (--on-lost continue)");
     assert_eq!(output.stdout, "ready\n");
@@ -79,10 +98,10 @@ fn revoke(case: &Case) {
 fn a_short_silence_does_not_cost_the_lock() {
     let proxy = Proxy::to(shared());
     let case = Case::new("short-silence").through(&proxy.connect_string());
-    let running = start(&case, &["--session-timeout", "9"], "echo ready; sleep 4; exit 8");
+    let running = start(&case, &["--session-timeout", "30"], "echo ready; sleep 5; exit 8");
     proxy.blackhole();
     let silent_since = Instant::now();
-    wait_until("a short while", DEADLINE, || silent_since.elapsed() > Duration::from_secs(1));
+    wait_until("a short while", DEADLINE, || silent_since.elapsed() > Duration::from_secs(3));
     proxy.pass();
     let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(8).stderr, "");
@@ -91,15 +110,20 @@ fn a_short_silence_does_not_cost_the_lock() {
 /// A stopped worker can't act, so the monitor stops the command.
 #[test]
 fn a_frozen_worker_loses_its_lock_and_its_command() {
-    let case = Case::new("frozen");
-    let running = start(&case, OPTIONS, "echo ready $$; while :; do sleep 0.05; done");
+    let proxy = Proxy::to(shared());
+    let case = Case::new("frozen").through(&proxy.connect_string());
+    let history = case.history();
+    let script = format!("echo ready $$; {}", history.steady_job("job"));
+    let running = start(&case, OPTIONS, &script);
     let command = pid_of(&running.wait_for_stdout("ready", DEADLINE));
-    let began = Instant::now();
     let worker = worker_of(running.pid());
+    wait_until_steady(&proxy, 1);
     freeze(worker);
+    let since = now();
     wait_until("the end of the command", DEADLINE, || !is_alive(command));
-    assert!(began.elapsed() < T, "it survived for {:?}", began.elapsed());
     let output = running.wait(DEADLINE);
+    let lived = lived_after(since, &history);
+    assert!(lived < T, "it survived for {lived:?}: {output}");
     output.assert_code(123).assert_stderr(case.path()).assert_stderr("the worker process hung");
     output.assert_stderr("the command was stopped with all its processes");
     assert!(!is_alive(worker), "it could continue");
@@ -110,12 +134,15 @@ fn a_frozen_worker_loses_its_lock_and_its_command() {
 #[test]
 fn a_worker_that_is_frozen_for_a_moment_continues() {
     let case = Case::new("frozen-shortly");
-    let running = start(&case, &["--session-timeout", "9"], "echo ready; sleep 1.5; exit 8");
+    let go = case.dir().join("go");
+    let script = format!("echo ready; until [ -e {} ]; do sleep 0.02; done; exit 8", go.display());
+    let running = start(&case, &["--session-timeout", "30"], &script);
     let worker = worker_of(running.pid());
     freeze(worker);
     let frozen_since = Instant::now();
-    wait_until("a short while", DEADLINE, || frozen_since.elapsed() > Duration::from_secs(1));
+    wait_until("a short while", DEADLINE, || frozen_since.elapsed() > Duration::from_secs(3));
     thaw(worker);
+    std::fs::write(go, "").expect("a file");
     let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(8).stderr, "");
 }
@@ -125,11 +152,11 @@ fn a_worker_that_is_frozen_for_a_moment_continues() {
 fn a_frozen_monitor_does_not_cost_the_lock() {
     let case = Case::new("frozen-monitor");
     let script = "trap 'kill $! 2>/dev/null; exit 7' TERM; sleep 60 & echo ready; wait";
-    let running = start(&case, &["--session-timeout", "6", "--kill-after", "1"], script);
+    let running = start(&case, &["--session-timeout", "9", "--kill-after", "1"], script);
     let node = case.wait_for_contenders(1);
     freeze(running.pid());
     let frozen_since = Instant::now();
-    wait_until("more than a session timeout", DEADLINE, || frozen_since.elapsed() > Duration::from_secs(9));
+    wait_until("more than a session timeout", DEADLINE, || frozen_since.elapsed() > Duration::from_secs(11));
     assert_eq!(case.contenders(), node);
     // The signal that was sent meanwhile is delivered.
     running.signal(Signal::SIGTERM);
@@ -168,7 +195,7 @@ fn a_frozen_command_is_killed_before_it_can_continue_without_the_lock() {
              while :; do echo alive >> {0}; done",
             file.display()
         );
-        let running = start(&case, &["--session-timeout", "2", "--kill-after", "1"], &script);
+        let running = start(&case, &["--session-timeout", "3", "--kill-after", "1"], &script);
         let command = pid_of(&running.wait_for_stdout("ready", DEADLINE));
         let worker = worker_of(running.pid());
         for pid in [running.pid(), worker, command] {
@@ -178,7 +205,7 @@ fn a_frozen_command_is_killed_before_it_can_continue_without_the_lock() {
         let before = writes();
         let frozen_since = Instant::now();
         wait_until("the session's end", DEADLINE, || {
-            frozen_since.elapsed() > Duration::from_secs(2) && case.contenders().is_empty()
+            frozen_since.elapsed() > Duration::from_secs(3) && case.contenders().is_empty()
         });
         if !monitor_first {
             thaw(worker);

@@ -31,7 +31,9 @@ fn a_forced_stop_reaches_every_descendant() {
         let case = Case::new("unlisted");
         let library = without_lists(case.dir());
         let job = deep_job(case.dir());
-        let zklock = case.lock(&["--kill-after", "3"], ["bash", &job]);
+        // On a busy machine it takes a while until all three have reported TERM.
+        let kill_after = if kills_the_worker { "3" } else { "5" };
+        let zklock = case.lock(&["--kill-after", kill_after], ["bash", &job]);
         let running = zklock.env("LD_PRELOAD", library).spawn();
         for name in ["first", "middle", "last"] {
             running.wait_for_stdout(name, DEADLINE);

@@ -94,7 +94,7 @@ fn a_job_that_is_stopped_for_long_keeps_its_lock() {
     let case = Case::new("ctrl-z-long");
     let mut shell = case.shell();
     shell.enter(
-        &format!("$zklock --session-timeout 12 {} sh -c 'echo up; sleep 61; :'", case.path()),
+        &format!("$zklock --session-timeout 14 {} sh -c 'echo up; sleep 61; :'", case.path()),
         DEADLINE,
     );
     shell.terminal().expect("up\r\n", DEADLINE);
@@ -103,7 +103,7 @@ fn a_job_that_is_stopped_for_long_keeps_its_lock() {
     shell.prompt(DEADLINE);
     let node = case.wait_for_contenders(1);
     let stopped_since = Instant::now();
-    wait_until("more than a session timeout", DEADLINE, || stopped_since.elapsed() > Duration::from_secs(15));
+    wait_until("more than a session timeout", DEADLINE, || stopped_since.elapsed() > Duration::from_secs(17));
     assert_eq!(case.contenders(), node, "the same node, and so the same fencing token");
     assert!(sleeps(&case), "{}", shell.terminal().text());
     shell.fg();

@@ -6,7 +6,7 @@ use nix::unistd::Pid;
 use std::time::Duration;
 
 /// Long before the end of the session, which is 30 s away.
-const AT_ONCE: Duration = Duration::from_secs(5);
+const AT_ONCE: Duration = Duration::from_secs(20);
 
 /// A shell with a zklock in the background, and that zklock.
 #[track_caller]

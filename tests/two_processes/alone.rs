@@ -1,11 +1,11 @@
 //! A worker that continues alone, because no server has confirmed yet that the node is deleted. It doesn't keep the
 //! caller's files and directory open.
 
+use super::HAND_OFF;
 use crate::support::{At, Case, DEADLINE, Proxy, Running, end, is_alive, op, shared, wait_until, worker_of};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::fs;
-use std::time::Duration;
 
 /// The caller opens these files before it becomes zklock.
 const GIVEN: &str = "exec 7<open 8<>pipe";
@@ -15,7 +15,7 @@ const GIVEN: &str = "exec 7<open 8<>pipe";
 fn leaving(case: &Case, proxy: &Proxy) -> (Running, Pid) {
     fs::write(case.dir().join("open"), "").expect("a file");
     nix::unistd::mkfifo(&case.dir().join("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
-    let zklock = case.lock(&["-v", "--session-timeout", "10"], ["echo", "ran"]);
+    let zklock = case.lock(&["-v", "--session-timeout", "30"], ["echo", "ran"]);
     let waiter = zklock.dir(case.dir()).prelude(GIVEN).spawn();
     waiter.wait_for_line("waiting for", DEADLINE);
     let worker = worker_of(waiter.pid());
@@ -49,7 +49,7 @@ fn assert_deletes(case: &Case, proxy: &Proxy, worker: Pid) {
     proxy.cut_all();
     proxy.release();
     proxy.pass();
-    case.observer().wait_for_contenders(case.path(), 1, Duration::from_secs(8));
+    case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
     wait_until("the worker's end", DEADLINE, || !is_alive(worker));
 }
 

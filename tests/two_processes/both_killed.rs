@@ -37,7 +37,7 @@ fn pids(running: &Running, place: &str) -> Vec<Pid> {
 #[test]
 fn the_command_s_group_dies_with_both_processes_and_the_next_starts_when_the_session_has_ended() {
     let case = Case::new("both-killed");
-    let first = case.lock(&["--session-timeout", "4"], ["bash", "-c", SCRIPT]).spawn();
+    let first = case.lock(&["--session-timeout", "6"], ["bash", "-c", SCRIPT]).spawn();
     let inside =
         wait_for("two children", DEADLINE, || Some(pids(&first, "in ")).filter(|pids| pids.len() == 2));
     let outside = wait_for("a third", DEADLINE, || pids(&first, "out ").pop());
@@ -59,7 +59,7 @@ fn the_command_s_group_dies_with_both_processes_and_the_next_starts_when_the_ses
 #[test]
 fn a_stopped_command_dies_with_both_processes() {
     let case = Case::new("both-killed-stopped");
-    let running = start(&case, &["--session-timeout", "2"], "echo ready; sleep 61; :");
+    let running = start(&case, &["--session-timeout", "4"], "echo ready; sleep 61; :");
     let command = command_of(running.pid());
     let child = wait_for("its child", DEADLINE, || children_of(command).first().map(|(pid, _)| *pid));
     for pid in [child, command] {
@@ -77,7 +77,7 @@ fn a_command_that_has_left_its_group_dies_with_both_processes() {
     let case = Case::new("both-killed-outside");
     let script = "$| = 1; open F, '/proc/' . getppid . '/stat'; my $monitor = (split ' ', (split /\\) /, <F>)[-1])[1]; \
                   setpgrp(0, getpgrp($monitor)) or die $!; print qq(ready\n); sleep 61";
-    let running = case.lock(&["--session-timeout", "2"], ["perl", "-e", script]).spawn();
+    let running = case.lock(&["--session-timeout", "4"], ["perl", "-e", script]).spawn();
     running.wait_for_stdout("ready", DEADLINE);
     let command = command_of(running.pid());
     assert_ne!(getpgid(Some(command)), Ok(command));

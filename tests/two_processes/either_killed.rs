@@ -1,18 +1,13 @@
 //! `kill -9` of the monitor, of the worker, and of a waiter's processes.
 #![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
 
-use super::kill_worker;
+use super::{HAND_OFF, kill_worker};
 use crate::support::{
     Case, DEADLINE, Running, freeze, is_alive, is_stopped, processes_of, start, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
-use std::time::{Duration, Instant};
-
-/// The measured time is a few milliseconds; a busy machine may need more.
-const AT_ONCE: Duration = Duration::from_secs(5);
-/// The longest time for a hand-off, although the session would live for 30 s.
-const HAND_OFF: Duration = Duration::from_secs(10);
+use std::time::Instant;
 
 /// A job of a shell, a pipeline and a grandchild in the background.
 const FAMILY: &str = "(sleep 61 & sleep 62 &); sleep 63 | sleep 64 & echo ready; sleep 65; :";
@@ -30,9 +25,9 @@ fn assert_cleaned_up(case: &Case, deed: impl FnOnce()) {
     assert_eq!(zklocks.len(), 2, "{zklocks:?}");
     let began = Instant::now();
     deed();
-    wait_until("the end of every process", AT_ONCE, || !job.iter().any(|(pid, _)| is_alive(*pid)));
+    wait_until("the end of every process", HAND_OFF, || !job.iter().any(|(pid, _)| is_alive(*pid)));
     let took = began.elapsed();
-    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF.saturating_sub(took));
     println!("all dead after {took:?}, the node gone after {:?}", began.elapsed());
     wait_until("the end of zklock", HAND_OFF, || !zklocks.iter().any(|(pid, _)| is_alive(*pid)));
 }

@@ -68,8 +68,7 @@ impl Queue {
     #[track_caller]
     fn assert_handed_on(self, case: &Case, what: &str) {
         self.first.wait(DEADLINE).assert_code(123);
-        // Long before the session's end, which nothing confirms any more.
-        self.next.wait(HAND_OFF).assert_code(0);
+        self.next.wait(DEADLINE).assert_code(0);
         let sections = self.history.sections().unwrap();
         let [one, other, next] = &sections[..] else { panic!("{what}: {sections:?}") };
         assert!(!one.overlaps(next) && !other.overlaps(next), "{what}: {sections:?}");

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 #[test]
 fn the_command_of_a_hung_loop_without_a_monitor_ends_before_the_next_runs() {
-    ends_before_the_next_runs(&Case::new("hung-holds"), "3");
+    ends_before_the_next_runs(&Case::new("hung-holds"), "5");
 }
 
 #[test]
 fn it_ends_in_time_if_a_longer_session_timeout_was_asked_for_than_granted() {
-    let server = Server::builder().config("maxSessionTimeout=3000").start();
+    let server = Server::builder().config("maxSessionTimeout=5000").start();
     ends_before_the_next_runs(&Case::on(&server, "hung-granted"), "600");
 }
 
@@ -58,7 +58,7 @@ fn a_waiter_whose_loop_hangs_without_a_monitor_leaves_the_queue() {
 #[test]
 fn a_hung_loop_whose_job_may_go_on_loses_the_lock_and_goes_on() {
     let case = Case::new("hung-continue");
-    let options = ["--session-timeout", "2", "--on-lost", "continue"];
+    let options = ["--session-timeout", "4", "--on-lost", "continue"];
     let running = case.lock(&options, ["sh", "-c", "echo ready; read line; exit 7"]);
     let gate = case.dir().join("gate");
     nix::unistd::mkfifo(&gate, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");

@@ -36,7 +36,7 @@ use nix::sys::signal::{Signal, kill};
 use std::time::Duration;
 
 /// The longest time of a hand-off, although the session lives on for 30 s.
-const HAND_OFF: Duration = Duration::from_secs(6);
+const HAND_OFF: Duration = Duration::from_secs(20);
 
 #[track_caller]
 fn kill_worker(zklock: &Running) {

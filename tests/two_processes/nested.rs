@@ -22,7 +22,7 @@ impl Nest {
         let case = Case::new(name);
         let second = format!("{}-b", case.path());
         let script = "echo ready; sleep 61 & setsid sleep 62 & wait";
-        let inner = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), "--session-timeout", "3", &second];
+        let inner = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), "--session-timeout", "5", &second];
         let outer = case.lock(&[], inner.into_iter().chain(["--", "bash", "-c", script])).spawn();
         outer.wait_for_stdout("ready", DEADLINE);
         let inner = wait_for("the inner zklock", DEADLINE, || {

@@ -1,6 +1,6 @@
 //! Faults at moments when one of the two processes is ready and the other isn't yet. Each of these moments is covered.
 
-use super::kill_worker;
+use super::{HAND_OFF, kill_worker};
 use crate::support::{
     At, Case, DEADLINE, Proxy, Running, end, freeze, is_alive, is_stopped, op, processes_of, shared, start,
     thaw, wait_until, worker_of,
@@ -33,7 +33,7 @@ fn a_monitor_that_is_killed_before_the_command_runs_takes_it_along() {
     let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_signal(Signal::SIGKILL).stdout, "");
     assert!(output.closed);
-    case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(3));
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
 }
 
 #[test]
@@ -61,8 +61,9 @@ fn a_worker_frozen_as_it_became_first_runs_the_command_if_continued_in_time() {
 #[test]
 fn a_worker_frozen_for_longer_than_its_session_runs_nothing_under_the_old_lock() {
     let case = Case::new("window-lease");
-    let (waiter, worker) = first_and_frozen(&case, &["--session-timeout", "2"]);
-    let old = case.wait_for_contenders(1).remove(0);
+    let (waiter, worker) = first_and_frozen(&case, &["--session-timeout", "4"]);
+    let queued = waiter.wait_for_line("queued as ", DEADLINE);
+    let old = queued.rsplit('/').next().expect("a node").to_owned();
     let next = case.holder();
     assert!(!case.contenders().contains(&old), "its session is over");
     thaw(worker);
@@ -81,10 +82,10 @@ fn a_worker_frozen_for_longer_than_its_session_runs_nothing_under_the_old_lock()
 #[test]
 fn a_worker_frozen_until_its_lease_was_over_runs_nothing() {
     let case = Case::new("window-limit");
-    let (waiter, worker) = first_and_frozen(&case, &["--session-timeout", "2", "-w", "3"]);
-    let next = case.holder();
+    let (waiter, worker) = first_and_frozen(&case, &["--session-timeout", "4", "-w", "7"]);
     let frozen_since = Instant::now();
-    wait_until("the end of its time", DEADLINE, || frozen_since.elapsed() > Duration::from_secs(3));
+    let next = case.holder();
+    wait_until("the end of its time", DEADLINE, || frozen_since.elapsed() > Duration::from_secs(7));
     thaw(worker);
     let output = waiter.wait(DEADLINE);
     assert!(matches!(output.code, Some(124 | 125)), "{output}");
@@ -141,7 +142,7 @@ fn a_monitor_killed_between_the_job_s_end_and_the_release_kills_no_other_process
     running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
     proxy.cut_all();
     proxy.release();
-    case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(5));
+    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
     wait_until("the end of the worker", DEADLINE, || !is_alive(worker));
     assert_spared(bystander);
 }
@@ -163,13 +164,13 @@ fn a_worker_killed_between_the_job_s_end_and_the_release_kills_no_other_process_
 #[test]
 fn a_frozen_worker_whose_job_may_go_on_is_left_alone() {
     let case = Case::new("frozen-continue");
-    let options = ["--session-timeout", "2", "--on-lost", "continue"];
+    let options = ["--session-timeout", "4", "--on-lost", "continue"];
     let running = start(&case, &options, "echo ready; sleep 60; :");
     let worker = worker_of(running.pid());
     freeze(worker);
     let began = Instant::now();
     wait_until("the session's end", DEADLINE, || {
-        began.elapsed() > Duration::from_secs(2) && case.contenders().is_empty()
+        began.elapsed() > Duration::from_secs(4) && case.contenders().is_empty()
     });
     let job = processes_of(case.marker());
     assert_eq!(job.len(), 4, "monitor, worker, the shell and its sleep: {job:?}");

@@ -14,7 +14,7 @@ for_each_unread_stderr! {
     a_killed_worker_s_node_is_gone_at_once
 }
 
-const SHORT: [&str; 2] = ["--session-timeout", "2"];
+const SHORT: [&str; 2] = ["--session-timeout", "3"];
 
 #[track_caller]
 fn wait_for_sections(history: &History, count: usize) {
@@ -52,7 +52,7 @@ fn a_deleted_node_stops_the_command(stderr: UnreadStderr) {
         let zklock = holder.pid();
         case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
         // Long before the end of the session, which is 30 s away.
-        wait_until("the end of the command", Duration::from_secs(5), || {
+        wait_until("the end of the command", Duration::from_secs(20), || {
             processes_of(case.marker()).iter().all(|(pid, name)| *pid == zklock || !name.starts_with("bash"))
         });
         assert_eq!(holder.end(EXIT_LIMIT), Ok(123), "{verbosity:?}");
@@ -68,7 +68,7 @@ fn a_killed_worker_s_node_is_gone_at_once(stderr: UnreadStderr) {
         wait_for_sections(&history, 1);
         kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
         // Long before the end of the session, which is 30 s away.
-        case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(5));
+        case.observer().wait_for_contenders(case.path(), 0, Duration::from_secs(20));
         assert_eq!(holder.end(EXIT_LIMIT), Ok(123), "{verbosity:?}");
     }
 }
@@ -79,7 +79,7 @@ fn a_healthy_command_keeps_its_lock(stderr: UnreadStderr) {
     let case = Case::new("unheard-healthy").through(&proxy.connect_string());
     let history = case.history();
     let job = format!("{}; exit 7", history.steady_job("only"));
-    let options = ["-vvvv", "--session-timeout", "5", "--kill-after", "0.2"];
+    let options = ["-vvvv", "--session-timeout", "7", "--kill-after", "0.2"];
     let holder = stderr.start(&case, &options, &job);
     wait_for_sections(&history, 1);
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
@@ -87,7 +87,7 @@ fn a_healthy_command_keeps_its_lock(stderr: UnreadStderr) {
     let before = case.observer().stat(&node).map(owner);
     pass_time(Duration::from_secs(1));
     proxy.cut_all();
-    pass_time(Duration::from_secs(6));
+    pass_time(Duration::from_secs(8));
     assert_eq!(case.observer().stat(&node).map(owner), before);
     history.finish("only");
     assert_eq!(holder.end(DEADLINE), Ok(7));

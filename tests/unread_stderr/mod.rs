@@ -24,7 +24,7 @@ const CTRL_Q: &[u8] = b"\x11";
 const VERBOSITIES: [&[&str]; 2] = [&[], &["-vvvv"]];
 
 /// Messages that can't be written within 3 s are dropped, so zklock exits within this time.
-const EXIT_LIMIT: Duration = Duration::from_secs(12);
+const EXIT_LIMIT: Duration = Duration::from_secs(20);
 
 /// Why stderr isn't read.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,6 @@
 use super::{UnreadStderr, VERBOSITIES, for_each_unread_stderr};
 use crate::support::{Case, DEADLINE, end};
 use nix::sys::signal::Signal;
-use std::time::Duration;
 
 for_each_unread_stderr! {
     a_waiter_that_becomes_first_runs_its_command
@@ -30,7 +29,7 @@ fn a_signal_ends_a_waiter(stderr: UnreadStderr) {
         for signal in [Signal::SIGTERM, Signal::SIGINT] {
             let waiter = stderr.start(&case, verbosity, "echo must not run");
             waiter.signal(signal);
-            assert_eq!(waiter.end(Duration::from_secs(5)), Err(signal), "{verbosity:?}");
+            assert_eq!(waiter.end(DEADLINE), Err(signal), "{verbosity:?}");
             case.wait_for_contenders(1);
         }
     }
@@ -54,6 +53,6 @@ fn a_signal_ends_a_waiter_without_a_server(stderr: UnreadStderr) {
     proxy.cut_all();
     case.observer().wait_for_contenders(case.path(), 1, DEADLINE);
     waiter.signal(Signal::SIGTERM);
-    assert_eq!(waiter.end(Duration::from_secs(6)), Err(Signal::SIGTERM));
+    assert_eq!(waiter.end(DEADLINE), Err(Signal::SIGTERM));
     end(holder);
 }

@@ -27,7 +27,7 @@ fn a_lock_held_by_the_other_version_is_busy() {
         let case = Case::new("upgrade-busy");
         let holder = first.hold(&case, &[]);
         let named = format!("{}:{}", host(), holder.pid());
-        for limit in [&["-n"][..], &["-w", "3"]] {
+        for limit in [&["-n"][..], &["-w", "4"]] {
             second.lock(&case, limit, "echo must not run").run().assert_code(124).assert_stderr(&named);
         }
         end(holder);

@@ -56,7 +56,7 @@ fn a_counter_near_its_end_is_refused() {
 fn a_queue_that_is_hidden_is_never_free() {
     let case = Case::new("wait-hidden");
     let path = case.guarded(Permission::WRITE);
-    for options in [&[][..], &["-n", "-E", "0"], &["-w", "3"]] {
+    for options in [&[][..], &["-n", "-E", "0"], &["-w", "60"]] {
         let output = wait(&case, &[options, &[&path]].concat()).run();
         output
             .assert_code(125)

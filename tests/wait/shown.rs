@@ -38,13 +38,14 @@ fn a_terminal_shows_a_wait_for_the_servers() {
     let case = Case::new("wait-line-servers");
     let node = case.add_contender("first");
     let mut terminal = on_terminal(&case, &proxy.connect_string(), &["--connect-timeout", "5m"]);
-    terminal.expect(&format!("{}: connecting for 1 s, 4 min ", case.path()), DEADLINE);
+    terminal.expect(&format!("{}: connecting for ", case.path()), DEADLINE);
+    terminal.expect(" s, 4 min ", DEADLINE);
     terminal.expect("connection refused", DEADLINE);
     proxy.refuse_new(false);
     terminal.expect("position 2, waiting ", DEADLINE);
     proxy.refuse_new(true);
     proxy.cut_all();
-    terminal.expect("no connection to the servers for 1 s", DEADLINE);
+    terminal.expect("no connection to the servers for ", DEADLINE);
     proxy.refuse_new(false);
     terminal.expect("position 2, waiting ", DEADLINE);
     case.observer().delete(&node);
@@ -56,11 +57,11 @@ fn a_limit_without_a_connection_removes_the_line() {
     let proxy = Proxy::to(shared());
     let case = Case::new("wait-line-limit");
     let node = case.add_contender("first");
-    let mut terminal = on_terminal(&case, &proxy.connect_string(), &["-w", "8"]);
+    let mut terminal = on_terminal(&case, &proxy.connect_string(), &["-w", "10"]);
     terminal.expect("position 2, waiting ", DEADLINE);
     proxy.refuse_new(true);
     proxy.cut_all();
-    terminal.expect("no connection to the servers for 1 s", DEADLINE);
+    terminal.expect("no connection to the servers for ", DEADLINE);
     assert_eq!(terminal.wait(DEADLINE).code(), Some(124));
     assert!(terminal.text().ends_with('\n'), "nothing behind the message: {:?}", terminal.text());
     case.observer().delete(&node);
@@ -141,8 +142,11 @@ fn each_message_can_be_json() {
     let busy = wait(&case, &[&json[..], &["-n", case.path()]].concat()).run();
     end(first);
     let output = waits.wait(DEADLINE);
-    let events =
-        |text: &str| -> Vec<Value> { text.lines().map(|line| serde_json::from_str(line).unwrap()).collect() };
+    // A busy machine tells waits for the servers too.
+    let events = |text: &str| -> Vec<Value> {
+        let all = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        all.filter(|line| line["event"] != "awaiting_servers").collect()
+    };
     let seen = events(&output.assert_code(0).stderr);
     let [waiting, free] = seen.as_slice() else { panic!("{output}") };
     assert_eq!((&waiting["lock"], &waiting["position"]), (&case.path().into(), &2.into()));

@@ -16,7 +16,7 @@ fn survives_its_leader_and_takes_it_back() {
 
     first.restart();
     wait_until("two followers", DEADLINE, || ensemble.followers().len() == 2);
-    assert_eq!(first.mode().as_deref(), Some("follower"));
+    wait_until("the first to follow", DEADLINE, || first.mode().as_deref() == Some("follower"));
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn runs_in_a_terminal() {
 #[test]
 fn tells_when_a_pipe_stays_open() {
     let case = Case::new("open-pipe");
-    let output = Zklock::bare(case.marker()).prelude("sleep 2 & exit 0").run();
+    let output = Zklock::bare(case.marker()).prelude("sleep 6 & exit 0").run();
     assert!(!output.assert_code(0).closed);
 }
 

@@ -17,7 +17,7 @@ fn setup() -> Setup {
     let direct = Observer::new(&shared().connect_string());
     let parent = format!("/proxy-{}", new_marker());
     direct.mkdirs(&parent);
-    let short = Duration::from_secs(2);
+    let short = Duration::from_secs(6);
     let client = Observer::with_session(&proxy.connect_string(), short);
     Setup { client: Arc::new(client), proxy, direct, parent }
 }

@@ -44,7 +44,7 @@ fn ends_when_it_is_dropped() {
 #[test]
 fn observer_sees_a_session_end_with_its_client() {
     let observer = Observer::new(&shared().connect_string());
-    let short = Duration::from_secs(1);
+    let short = Duration::from_secs(4);
     let client = Observer::with_session(&shared().connect_string(), short);
     let path = format!("/observer-{}", crate::support::new_marker());
     observer.mkdirs(&format!("{path}/a/b"));

@@ -138,7 +138,7 @@ pub(crate) fn trial(environment: &Environment<'_>, fault: Fault, rng: &mut Rng) 
     // A session that was not closed lasts this long, with the server's rounding. If a process has already been seen to
     // live too long, there is no point in waiting for the end.
     let limit = if history.overlapping().is_empty() || fault == Fault::KillBoth {
-        Duration::from_secs(u64::from(environment.session) + 3)
+        Duration::from_secs(u64::from(environment.session) + 10)
     } else {
         LOOK
     };

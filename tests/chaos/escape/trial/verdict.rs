@@ -110,6 +110,7 @@ fn is_starved(seen: &Evidence, said: &(String, String)) -> bool {
                 "confirmed too seldom",
                 " hung ",
                 "starved of processor time",
+                "too little processor time",
                 "its lease ran out",
                 "the session is over",
             ]
