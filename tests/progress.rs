@@ -22,6 +22,8 @@ fn progress_reports_position_holder_and_times_repeatedly() {
     let told = |line: &&String| line.starts_with(&begins) && line.contains(&held) && line.ends_with(&ends);
     // On a busy machine the first may come before the holder was read.
     wait_until("three messages", DEADLINE, || reported().iter().filter(told).count() >= 3);
+    let all = reported();
+    assert!(all.iter().skip_while(|line| !told(line)).all(|line| told(&line)), "{all:?}");
     end(second);
     let behind = format!("position 2, waiting 0 s; held by {}:{} (one) for ", host(), job.pid());
     let (start, rest) = behind.split_once(" 0 s").unwrap();

@@ -126,6 +126,7 @@ fn a_waiter_dies_of_the_signal_and_leaves_the_queue() {
         waiter.signal(signal);
         let output = waiter.wait(Duration::from_secs(20));
         output.assert_signal(signal);
+        assert!(!output.stderr.contains("hung"), "{output}");
         assert_eq!(output.stdout, "");
         assert_eq!(case.contenders().len(), 1, "when it has died of {signal}");
     }

@@ -1,7 +1,6 @@
 //! Carries out the effects of the monitor's state machine: stops, ends the worker and the command, writes messages, and
 //! cleans up.
 
-use std::io::{IsTerminal, stderr};
 use std::mem;
 use std::time::Duration;
 
@@ -52,10 +51,12 @@ impl MonitorLoop {
                 let stage = self.sources.side.page.stage();
                 let signals = &mut self.sources.signals;
                 let mut is_ended = || signals.take().unwrap_or_default().into_iter().any(ends_waiting);
-                let mut is_told = false;
+                let (mut is_told, is_line_ended) = (false, &mut self.is_line_ended);
                 let tells = |wait: Option<&ServerWait>| {
                     if let Some(wait) = wait.filter(|_| !mem::replace(&mut is_told, true)) {
-                        new_line_after_the_waiting_line(stage);
+                        if stage != Stage::Running {
+                            end_the_live_line(is_line_ended);
+                        }
                         output::warn(
                             path,
                             format_args!("deleting the lock node in place of the worker: {wait}"),
@@ -65,7 +66,7 @@ impl MonitorLoop {
                 let gone = link::clean(settings, &leftover, &mut is_ended, tells);
                 return Some(MonitorInput::Cleaned(gone));
             }
-            MonitorEffect::Say(message) => say(path, &message),
+            MonitorEffect::Say(message) => self.say(path, &message),
             // The end of the loop.
             MonitorEffect::Finish(_) => {}
         }
@@ -114,6 +115,17 @@ impl MonitorLoop {
         self.ended()
     }
 
+    fn say(&mut self, path: &LockPath, message: &MonitorMessage) {
+        output::queue_output();
+        if matches!(message, MonitorMessage::Worker { stage: Stage::Waiting, .. }) {
+            end_the_live_line(&mut self.is_line_ended);
+        }
+        match message.level() {
+            Level::Error => output::error(path, message),
+            _ => output::warn(path, message),
+        }
+    }
+
     fn pause(&self, until: Option<BootTime>) {
         if self.alarm.wait(self.sources.signals.sources(), until).is_err() {
             std::thread::sleep(PAUSE);
@@ -128,20 +140,9 @@ fn report_left(path: &LockPath, left: &[Left]) {
     }
 }
 
-fn say(path: &LockPath, message: &MonitorMessage) {
-    output::queue_output();
-    if let MonitorMessage::Worker { stage, .. } = message {
-        new_line_after_the_waiting_line(*stage);
-    }
-    match message.level() {
-        Level::Error => output::error(path, message),
-        _ => output::warn(path, message),
-    }
-}
-
-/// The line of a worker that was waiting is still on the screen.
-fn new_line_after_the_waiting_line(stage: Stage) {
-    if stage == Stage::Waiting && stderr().is_terminal() {
+/// The live line of a worker that was waiting is still on the screen: a message begins below it.
+fn end_the_live_line(is_ended: &mut bool) {
+    if !mem::replace(is_ended, true) && output::can_draw_line() {
         output::new_line();
     }
 }

@@ -86,6 +86,8 @@ struct MonitorLoop {
     /// A check has shown that there are none, and so there never will be any: while the worker is alive, its
     /// descendants become its own children. Only PID 1 also inherits the orphans of other processes.
     has_only_the_worker: bool,
+    /// Whether the worker's live line was ended, so that messages begin below it.
+    is_line_ended: bool,
     /// Whether its memory is locked, so that it can end processes even on a machine that swaps or whose disk hangs.
     is_in_memory: bool,
 }
@@ -103,6 +105,7 @@ impl MonitorLoop {
             worker,
             unrelated,
             has_only_the_worker: false,
+            is_line_ended: false,
             is_in_memory: false,
         };
         let _ = this.check_children();

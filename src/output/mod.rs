@@ -43,7 +43,8 @@ fn report_panics() {
     }));
 }
 
-/// Sets up the log: `verbose` is the number of `-v` options. `RUST_LOG` overrides both `verbose` and `quiet`.
+/// Sets up the log: `verbose` is the number of `-v` options. `RUST_LOG` with a target of zklock
+/// overrides both `verbose` and `quiet`.
 pub fn init(verbose: u8, quiet: bool, as_json: bool) {
     let _ = JSON.set(as_json);
     report_panics();

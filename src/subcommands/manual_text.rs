@@ -32,8 +32,8 @@ The lock is busy: with \fB\-n\fR, or when \fB\-w\fR ran out; or \fB\-\-once\-per
 \fB\-E\fR chooses another code.
 .TP
 .B 125
-\fBzklock\fR itself failed: usage, configuration, no connection in time, one too slow or
-a host too busy for the session timeout, no permission, its place in the queue was revoked.
+\fBzklock\fR itself failed: usage, configuration, no connection in time,
+a connection too slow or a host too busy for the session timeout, no permission, its place in the queue was revoked.
 .TP
 .B 126
 The command was found but can't be run.

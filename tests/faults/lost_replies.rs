@@ -242,6 +242,7 @@ fn a_signal_without_any_server_ends_it_in_time_and_the_node_goes_with_the_sessio
     let output = running.wait(DEADLINE);
     assert!(told.elapsed() < Duration::from_secs(20), "{:?}", told.elapsed());
     assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
+    assert!(!output.stderr.contains("hung"), "{output}");
     case.wait_for_contenders(0);
 }
 

@@ -13,7 +13,7 @@ const UNIMPLEMENTED: i32 = -6;
 fn is_too_old(hosts: &str) {
     for options in [&[][..], &["-n", "-E", "0"], &["-w", "30"], &["-q"], &["--once-per", "60"]] {
         let marker = new_marker();
-        let zklock = Zklock::at(hosts, &marker).args(options);
+        let zklock = Zklock::at(hosts, &marker).args(["--connect-timeout", "60"]).args(options);
         let output = zklock.args(["/t/old/lock", "--", "echo", "must not run"]).run();
         output.assert_code(125).assert_stderr("/t/old/lock: ZooKeeper 3.4 is too old: 3.5 or newer");
         assert_eq!(output.stdout, "", "{options:?}");

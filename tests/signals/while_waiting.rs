@@ -51,7 +51,8 @@ fn a_signal_ends_zklock_while_it_connects() {
         let waiter = case.lock(&["--connect-timeout", "300"], ["echo", "ran"]).spawn();
         wait_until("a connection", DEADLINE, || proxy.accepted() > before);
         waiter.signal(signal);
-        waiter.wait(DEADLINE).assert_signal(signal);
+        let output = waiter.wait(DEADLINE);
+        assert!(!output.assert_signal(signal).stderr.contains("hung"), "{output}");
     }
 }
 
@@ -69,6 +70,7 @@ fn a_second_signal_ends_a_waiter_at_once_and_its_node_is_still_deleted() {
     waiter.signal(Signal::SIGINT);
     let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_signal(Signal::SIGINT).stdout, "");
+    assert!(!output.stderr.contains("no server confirmed"), "it didn't wait for that: {output}");
     proxy.cut_all();
     proxy.release();
     case.observer().wait_for_contenders(case.path(), 1, Duration::from_secs(20));
@@ -125,7 +127,7 @@ fn a_frozen_waiter_is_ended_soon_after_a_signal() {
         assert_eq!(output.assert_signal(signal).stdout, "");
         output.assert_stderr(case.path()).assert_stderr(&format!("hung and didn't react to {signal}"));
         output.assert_stderr("the command was not started");
-        assert!((2..30).contains(&began.elapsed().as_secs()), "{:?}: {output}", began.elapsed());
+        assert!((2..14).contains(&began.elapsed().as_secs()), "{:?}: {output}", began.elapsed());
         assert_eq!(case.contenders().len(), 1, "its node is deleted before it exits");
     }
     holder.signal(Signal::SIGTERM);

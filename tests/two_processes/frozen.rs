@@ -18,7 +18,7 @@ fn a_signal_ends_a_waiter_with_a_frozen_worker() {
         let worker = worker_of(waiter.pid());
         freeze(worker);
         waiter.signal(signal);
-        let output = waiter.wait(HAND_OFF);
+        let output = waiter.wait(Duration::from_secs(14));
         assert_eq!(output.assert_signal(signal).stdout, "");
         assert!(!is_alive(worker));
         case.wait_for_contenders(1);
@@ -39,7 +39,9 @@ fn a_waiter_that_is_thawed_in_time_handles_the_signal() {
         waiter.signal(Signal::SIGTERM);
         kill(worker, Signal::SIGCONT).ok();
         let output = waiter.wait(DEADLINE);
-        output.assert_signal(Signal::SIGTERM).stderr.contains("left the queue")
+        let is_handled = output.assert_signal(Signal::SIGTERM).stderr.contains("left the queue");
+        assert!(is_handled || output.stderr.contains("hung and didn't react"), "{output}");
+        is_handled
     };
     assert!((0..5).any(handles_it), "the monitor ended it each time");
     end(holder);

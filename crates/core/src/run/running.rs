@@ -28,6 +28,10 @@ const RECORD_HELD_AFTER: Duration = Duration::from_secs(1);
 /// How late a round of KILL may be before the worker counts as frozen.
 const LATEST_ROUND: Duration = Duration::from_millis(500);
 
+/// How long rounds of KILL keep the monitor from acting. By then a process that is left is known to be stuck, unless the
+/// worker can't see what is left.
+const LONGEST_KILLING: Duration = Duration::from_secs(2);
+
 /// The running command, its lease, and what is known of its loss.
 #[derive(Debug)]
 pub(super) struct Running {
@@ -38,9 +42,10 @@ pub(super) struct Running {
     surely_lost: bool,
     /// The lock that the loss is about, if it isn't about the run as a whole.
     lost_lock: Option<LockPath>,
-    /// When to kill again, and whether a process is left that may never end.
+    /// When to kill again, whether a process is left that may never end, and when the first round was.
     kill_again_at: Option<BootTime>,
     stuck: bool,
+    killed_at: Option<BootTime>,
     /// The last signal that was forwarded to end the command.
     ended_by: Option<i32>,
     /// The deadline that the monitor was shown last.
@@ -58,6 +63,7 @@ impl Running {
             lost_lock: None,
             kill_again_at: None,
             stuck: false,
+            killed_at: None,
             ended_by: None,
             deadline: None,
             record_held_at: Some(ctx.now + RECORD_HELD_AFTER),
@@ -260,6 +266,7 @@ impl Running {
     fn killed(&mut self, round: KillRound, ctx: &mut Context<'_>) {
         let KillRound { gone, next, stuck, left } = round;
         (self.kill_again_at, self.stuck) = (next, stuck);
+        self.killed_at.get_or_insert(ctx.now);
         if gone {
             ctx.emit(Effect::Job(LookAtChildren { all: true }));
         }
@@ -328,9 +335,10 @@ impl Running {
         // lock while a process doesn't end.
         let in_vain = killed && self.stuck;
         let next_round = self.kill_again_at.map(|at| at + LATEST_ROUND);
+        let killing = next_round.min(self.killed_at.map(|at| at + LONGEST_KILLING));
         let deadline = ctx.state.claim.lease().map(|lease| {
             let act = match (killed, stopping) {
-                (true, _) => next_round.unwrap_or_else(|| lease.end()).max(lease.end()),
+                (true, _) => lease.end().max(killing.map_or(lease.end(), |at| at + lease.expected_delay())),
                 (false, true) => lease.too_late_at(),
                 (false, false) => lease.take_over_at(kill_after),
             };

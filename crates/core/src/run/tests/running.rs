@@ -61,6 +61,18 @@ fn a_worker_that_goes_on_killing_after_the_lease_end_is_left_alone() {
     script.records_only(&["SetDeadline"]).is(TRANSCRIPTS, "killing_on");
 }
 
+/// It could never tell that nothing is left, and what it doesn't see runs on.
+#[test]
+fn a_worker_that_can_not_see_what_is_left_is_not_left_alone_for_long() {
+    let mut script = Script::of(plan());
+    script.running().pass(3.0).session(SessionChange::Disconnected).pass(12.0).tick();
+    for at in [12.0, 13.0, 14.0, 15.0] {
+        let next = Some(Script::moment(at + 1.0));
+        script.at(at).on(Input::KillRound(KillRound { gone: false, next, stuck: false, left: vec![] }));
+    }
+    script.records_only(&["SetDeadline"]).is(TRANSCRIPTS, "killing_blindly");
+}
+
 #[test]
 fn a_silent_server_and_a_slow_line_are_named() {
     let mut script = Script::of(plan());
