@@ -334,6 +334,14 @@ fn searching() -> (Contender, String) {
     (contender, prefix)
 }
 
+/// The listing has a node that may be its own, with this name; ends with the request for that node. The last is the prefix.
+fn adopting() -> (Contender, String, String) {
+    let (mut contender, prefix) = searching();
+    let own = name(&prefix, 5);
+    contender.take(Reply::Listed(Ok(vec![own.clone()])));
+    (contender, own, prefix)
+}
+
 #[test]
 fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     let (mut contender, prefix) = searching();
@@ -353,16 +361,12 @@ fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
 
 #[test]
 fn a_node_that_was_written_to_before_it_was_adopted_is_known_as_it_is() {
-    let (mut contender, prefix) = searching();
-    let own = name(&prefix, 5);
-    contender.take(Reply::Listed(Ok(vec![own.clone()])));
+    let (mut contender, own, _) = adopting();
     let asked = Node { data: record::CURATOR_REVOKES.to_vec(), version: 3, ..ours(50) };
     let step = contender.take(Reply::Read(at(&own), Ok(asked.into())));
     assert!(matches!(step.events[..], [Event::Queued(..), Event::Revoked(..)]), "{step:?}");
 
-    let (mut contender, prefix) = searching();
-    let own = name(&prefix, 5);
-    contender.take(Reply::Listed(Ok(vec![own.clone()])));
+    let (mut contender, own, _) = adopting();
     contender.take(Reply::Read(at(&own), Ok(Node { version: 3, ..ours(50) }.into())));
     let [Request::Write(_, _, version)] = &contender.mark_stopped(true).requests[..] else {
         panic!("a write")

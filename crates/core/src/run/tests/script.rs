@@ -187,7 +187,7 @@ impl Script {
 
     /// The same, and wakes the run whenever it asked to be woken. The transcript keeps only wake-ups with effects.
     pub(super) fn pass(&mut self, until: f64) -> &mut Self {
-        let until = BootTime::from_start(BEGAN) + seconds(until);
+        let until = Self::moment(until);
         for round in 0.. {
             let Some(wake) = self.run.wake_at(self.now).filter(|wake| *wake < until) else { break };
             assert!(round < 1000, "it wakes up in vain");
@@ -268,7 +268,7 @@ impl Script {
 
     /// A confirmation that was sent at this time is answered now.
     pub(super) fn confirmed(&mut self, sent: f64, result: Result<(), RequestError>) -> &mut Self {
-        let sent = BootTime::from_start(BEGAN) + seconds(sent);
+        let sent = Self::moment(sent);
         self.reply(Asker::Lease, Reply::Confirmed(sent, result))
     }
 

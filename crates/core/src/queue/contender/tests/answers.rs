@@ -93,12 +93,6 @@ fn the_parents_are_made_again_if_the_answer_was_lost() {
 
 #[test]
 fn a_node_that_may_be_its_own_is_asked_for_until_it_is_known() {
-    let adopting = || {
-        let (mut contender, prefix) = searching();
-        let own = name(&prefix, 5);
-        contender.take(Reply::Listed(Ok(vec![own.clone()])));
-        (contender, own, prefix)
-    };
     let (mut contender, own, _) = adopting();
     let step = contender.take(Reply::Read(at(&own), Err(RequestError::ConnectionLost)));
     assert_eq!(step.requests, list_after_a_gap());
