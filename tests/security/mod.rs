@@ -3,7 +3,6 @@
 mod acl;
 mod auth;
 mod auth_files;
-mod handshakes;
 mod page;
 mod rotation;
 mod sasl;

@@ -3,7 +3,6 @@
 //! All of them are read and checked before zklock forks, so that both processes can connect with them.
 
 mod acl;
-mod certificate;
 mod credential;
 mod resolve;
 mod rotation;
@@ -15,7 +14,6 @@ use zklock_core::hosts::Hosts;
 use zookeeper_client::{Client, Connector, Error, TlsOptions};
 
 pub(super) use self::acl::to_library;
-pub(super) use self::certificate::flaw;
 pub use self::credential::{CredentialError, Credentials};
 pub(super) use self::resolve::resolve;
 pub(super) use self::rotation::Rotation;

@@ -97,10 +97,10 @@ fn identity(chosen: &SecurityChoice, certificate: &Path, key: &Path) -> Result<I
         files::read_secret(key).with_context(|| chosen.place("tls-key"))?,
     );
     Identity::new(chain, secret).map_err(|error| match error {
-        TlsError::NoCertificate | TlsError::Certificate(_) => {
+        TlsError::NoCertificate => {
             anyhow!("{}: {}: {error}", chosen.place("tls-cert"), certificate.display())
         }
-        TlsError::NotOfTheKey => {
+        TlsError::Unusable(_) => {
             let (cert, key_place) = (chosen.place("tls-cert"), chosen.place("tls-key"));
             anyhow!("{cert}: {}, and {key_place}: {}: {error}", certificate.display(), key.display())
         }

@@ -15,7 +15,6 @@ use thiserror::Error;
 use zklock_core::hosts::Server;
 use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
 
-use super::certificate::flaw;
 use super::rotation::TlsFiles;
 use crate::files::open_to_read;
 
@@ -37,8 +36,6 @@ pub enum Ca {
     Pem(String),
     /// The certificates in this file, which is too long to be kept in memory.
     File(PathBuf),
-    /// The certificates that this system trusts, in this file.
-    System(PathBuf),
 }
 
 /// The client's certificate and its key, in PEM.
@@ -51,7 +48,7 @@ pub struct Identity {
 }
 
 /// Why certificates or a key can't be used.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum TlsError {
     /// A CA file without a usable certificate.
     #[error(
@@ -70,15 +67,9 @@ pub enum TlsError {
     /// A key that is protected by a password.
     #[error("the key in it is encrypted, and zklock can't ask for a password: decrypt it with openssl pkey")]
     EncryptedKey,
-    /// A certificate that can't be used.
-    #[error("the certificate in it {0}")]
-    Certificate(String),
-    /// A certificate and a key that don't belong together.
-    #[error("the certificate and the key can't be used: they don't belong together")]
-    NotOfTheKey,
-    /// A key that rustls doesn't support.
-    #[error("the key in it can't be used: {0}")]
-    Key(String),
+    /// A certificate and a key that can't be used together.
+    #[error("the certificate and the key can't be used: {0}")]
+    Unusable(rustls::Error),
     /// A certificate outside its period of validity.
     #[error("the certificate in it {0}")]
     Time(&'static str),
@@ -97,7 +88,7 @@ impl Ca {
     /// The CA certificates that this system trusts, or those of the variable `SSL_CERT_FILE`.
     pub fn system() -> Result<Self, TlsError> {
         let file = openssl_probe::probe().cert_file.ok_or(TlsError::NoSystem)?;
-        let ca = Self::System(file);
+        let ca = Self::File(file);
         ca.text().ok().and_then(|text| roots(&text).ok()).ok_or(TlsError::NoSystem)?;
         Ok(ca)
     }
@@ -105,7 +96,7 @@ impl Ca {
     fn text(&self) -> io::Result<String> {
         match self {
             Self::Pem(text) => Ok(text.clone()),
-            Self::File(file) | Self::System(file) => read_lossy(file),
+            Self::File(file) => read_lossy(file),
         }
     }
 }
@@ -116,15 +107,8 @@ impl Identity {
         let identity = Self { certificate, key };
         let (chain, key) = identity.read()?;
         let provider = ClientConfig::builder().crypto_provider().clone();
-        let fits = rustls::sign::CertifiedKey::from_der(chain, key, &provider);
-        match fits {
-            Ok(_) => Ok(identity),
-            Err(rustls::Error::InvalidCertificate(error)) => {
-                Err(TlsError::Certificate(flaw(&error, "that is known")))
-            }
-            Err(rustls::Error::InconsistentKeys(_)) => Err(TlsError::NotOfTheKey),
-            Err(error) => Err(TlsError::Key(error.to_string())),
-        }
+        rustls::sign::CertifiedKey::from_der(chain, key, &provider).map_err(TlsError::Unusable)?;
+        Ok(identity)
     }
 
     /// Checks the certificate's period of validity by this host's clock.
@@ -168,14 +152,6 @@ impl Tls {
     pub fn identity_ends(&self) -> Option<u64> {
         let (chain, _) = self.identity.as_ref()?.read().ok()?;
         certificate_end(chain.first()?)
-    }
-
-    /// Where the CA certificates come from, for messages.
-    pub(in crate::ensemble) fn authorities(&self) -> &'static str {
-        match self.ca {
-            Ca::Pem(_) | Ca::File(_) => "in the file of --tls-ca",
-            Ca::System(_) => "that this system trusts (--tls-ca FILE names others)",
-        }
     }
 
     /// The settings in the client library's form.
@@ -268,8 +244,9 @@ mod tests {
 
     #[test]
     fn text_without_a_certificate_or_key_is_refused() {
-        assert_eq!(Ca::new(Path::new("x"), "# nothing\n".to_owned()), Err(TlsError::NoAuthority));
+        let none = Ca::new(Path::new("x"), "# nothing\n".to_owned());
+        assert!(matches!(none, Err(TlsError::NoAuthority)), "{none:?}");
         let none = Identity::new("nothing".to_owned(), "nothing".to_owned());
-        assert_eq!(none, Err(TlsError::NoCertificate));
+        assert!(matches!(none, Err(TlsError::NoCertificate)), "{none:?}");
     }
 }
