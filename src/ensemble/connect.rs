@@ -12,7 +12,7 @@ use zookeeper_client::{Client, Error, SessionInfo};
 
 use super::diagnosis::ServerDiagnosis;
 use super::resolver::Resolver;
-use super::security::Rotation;
+use super::security::{Rereading, Tls};
 use super::{ConnectFailure, Hosts, Settings, diagnose, write};
 use crate::process::clock;
 
@@ -20,8 +20,8 @@ use crate::process::clock;
 /// of its ticks, usually seconds.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// The longest wait for name lookups. After that, the client library looks the name up itself, within the attempt's
-/// limit.
+/// The longest wait for name lookups, and for TLS files. After that, the client library looks the name up itself, within
+/// the attempt's limit, and the last good files are used.
 const LONGEST_LOOK_UP: Duration = Duration::from_secs(1);
 
 /// A connection, and its session.
@@ -36,13 +36,14 @@ pub(super) struct Connection {
 /// Connects, repeatedly if necessary.
 pub(super) struct Dialer<'a> {
     pub(super) settings: &'a Settings,
-    rotation: Option<&'a Rotation>,
+    tls: Option<Rereading>,
     resolver: Resolver,
 }
 
 impl<'a> Dialer<'a> {
-    pub(super) fn new(settings: &'a Settings, rotation: Option<&'a Rotation>) -> Self {
-        Self { settings, rotation, resolver: Resolver::new(&settings.hosts.servers) }
+    pub(super) fn new(settings: &'a Settings) -> Self {
+        let tls = settings.security.tls.as_ref().map(Rereading::new);
+        Self { settings, tls, resolver: Resolver::new(&settings.hosts.servers) }
     }
 
     /// Tries until there is a session, or until the server refuses for good. Never gives up by itself.
@@ -111,14 +112,19 @@ impl<'a> Dialer<'a> {
         timeout: Duration,
         session: Option<&SessionInfo>,
     ) -> Result<Option<Connection>, Error> {
+        let longest = LONGEST_LOOK_UP.min(timeout / 24);
+        let tls = match &mut self.tls {
+            Some(tls) => Some(tls.current(&self.settings.hosts, longest).await),
+            None => None,
+        };
         let servers = if self.settings.security.needs_names() {
             self.settings.hosts.servers.clone()
         } else {
-            self.resolver.resolve(LONGEST_LOOK_UP.min(timeout / 24)).await
+            self.resolver.resolve(longest).await
         };
         for server in retry.pass(servers, clock::now(), &mut random) {
             let (began, limit) = (clock::now(), retry.limit(&server));
-            match self.open(&server, timeout, limit, session).await {
+            match self.open(&server, timeout, limit, session, tls.as_ref()).await {
                 Ok(client) => {
                     let speed = ConnectSpeed::of(clock::now().since(began), limit, timeout);
                     return Ok(Some(Connection { client, began, speed }));
@@ -141,6 +147,7 @@ impl<'a> Dialer<'a> {
         timeout: Duration,
         limit: AttemptLimit,
         session: Option<&SessionInfo>,
+        tls: Option<&Tls>,
     ) -> Result<Client, Error> {
         let connector = Client::connector()
             .with_session_timeout(timeout)
@@ -154,7 +161,7 @@ impl<'a> Dialer<'a> {
         let hosts = Hosts { servers: vec![server.clone()], chroot: self.settings.hosts.chroot.clone() };
         // On the heap, and freed when the client is connected: the library's future is large, and it would be part of
         // each future around it, on the stack of a thread that lives as long as the session.
-        let connecting = Box::pin(self.settings.security.connect(connector, &hosts, self.rotation));
+        let connecting = Box::pin(self.settings.security.connect(connector, &hosts, tls));
         let client = match limit.whole() {
             None => connecting.await?,
             Some(all) => match select(connecting, Timer::after(all)).await {

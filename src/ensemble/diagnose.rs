@@ -127,6 +127,9 @@ fn ask(
     updates: &Sender<(usize, DiagnosisUpdate)>,
 ) {
     let report = |update| drop(updates.send((index, update)));
+    // The files as they are now, as for a connection.
+    let tls = tls.map(|tls| tls.read_again().unwrap_or_else(|_| tls.clone()));
+    let tls = tls.as_ref();
     if tls.is_some() && server_name(server).is_none() {
         return report(DiagnosisUpdate::NotAsked(Diagnosis::NoName));
     }

@@ -31,9 +31,9 @@ pub(super) fn ask(
     tls: &Tls,
     question: &[u8],
 ) -> Handshake {
-    let connection = tls.config().and_then(|config| ClientConnection::new(config, name).ok());
-    let Some(mut connection) = connection else {
-        return Handshake::Failed("the certificates can't be used".to_owned());
+    let mut connection = match ClientConnection::new(tls.config(), name) {
+        Ok(connection) => connection,
+        Err(error) => return Handshake::Failed(format!("TLS: {error}")),
     };
     let mut stream = Stream::new(&mut connection, stream);
     match stream.write_all(question).and_then(|()| receive(&mut stream)) {

@@ -29,7 +29,7 @@ use zklock_core::time::BootTime;
 
 pub use self::blocking_session::{Answer, BlockingError, BlockingSession, Limit, Wakeup};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
-pub use self::security::{Ca, CredentialError, Credentials, Identity, Security, Tls, TlsError, TlsFiles};
+pub use self::security::{CredentialError, Credentials, Security, Tls};
 pub use self::session::{EventSink, Requester, Session};
 pub use zklock_core::hosts::Hosts;
 pub use zklock_core::path::NodePath;

@@ -13,7 +13,6 @@ use zookeeper_client::{Client, Error, SessionInfo, SessionState};
 use super::connect::Dialer;
 use super::library_task::LibraryTask;
 use super::requests::LocalFuture;
-use super::security::Rotation;
 use super::session::SessionEvents;
 use super::{Asker, NodePath, Reply, RequestError, SessionChange, diagnose, write};
 use crate::process::clock;
@@ -25,7 +24,6 @@ pub(super) struct Reconnection<'a> {
     pub(super) speed: ConnectSpeed,
     pub(super) pause: ReconnectPause,
     pub(super) dialer: Dialer<'a>,
-    pub(super) rotation: Option<&'a Rotation>,
     pub(super) library: &'a LibraryTask,
     pub(super) events: &'a SessionEvents,
 }
@@ -35,7 +33,6 @@ impl Reconnection<'_> {
     ///
     /// Gives the session up after the [longest reconnection](longest_reconnection).
     pub(super) async fn reconnect(&mut self) -> Result<Client, RequestError> {
-        self.set_connected(false);
         self.library.end().await;
         Timer::after(self.pause.after_loss(clock::now(), self.timeout)).await;
         let events = self.events;
@@ -57,7 +54,6 @@ impl Reconnection<'_> {
         self.session = granted.client.session().clone();
         self.speed = self.speed.at_best(granted.speed);
         self.pause.connected(clock::now());
-        self.set_connected(true);
         Ok(granted.client)
     }
 
@@ -101,9 +97,5 @@ impl Reconnection<'_> {
                 }
             }
         }
-    }
-
-    pub(super) fn set_connected(&self, connected: bool) {
-        self.rotation.iter().for_each(|rotation| rotation.set_connected(connected));
     }
 }

@@ -26,11 +26,7 @@ pub(super) async fn run_session(
     events: &SessionEvents,
     library: &LibraryTask,
 ) {
-    // All settings were checked before, but a long list of CA certificates is read again.
-    let Ok(rotation) = settings.security.rotation(&settings.hosts).await else {
-        return events.session(SessionChange::Unreachable(diagnose::texts(settings).await));
-    };
-    let mut dialer = Dialer::new(settings, rotation.as_ref());
+    let mut dialer = Dialer::new(settings);
     let Some(granted) = connect_unless_released(settings, &mut dialer, &mut inbox, events).await else {
         return;
     };
@@ -42,9 +38,7 @@ pub(super) async fn run_session(
     });
     let (session, timeout) = (client.session().clone(), client.session_timeout());
     let pause = ReconnectPause::new(clock::now());
-    let mut reconnection =
-        Reconnection { session, timeout, speed, pause, dialer, rotation: rotation.as_ref(), library, events };
-    reconnection.set_connected(true);
+    let mut reconnection = Reconnection { session, timeout, speed, pause, dialer, library, events };
     let acl = to_library(&settings.security.acl);
     loop {
         library.ends_with_the_connection_of(&client);

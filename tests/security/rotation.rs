@@ -3,6 +3,7 @@
 use crate::support::{
     Authority, Case, DEADLINE, Identity, Keys, Proxy, Running, Server, end_holder, wait_until,
 };
+use nix::sys::signal::Signal;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -95,29 +96,49 @@ fn a_new_certificate_during_a_lost_connection_is_used() {
 }
 
 #[test]
-fn unusable_new_tls_files_are_reported_and_the_last_good_ones_stay_in_use() {
+fn unusable_new_tls_files_are_reported_once_and_the_last_good_ones_stay_in_use() {
     let site = Site::new();
     let case = site.case("bad-rotation");
-    let files = site.install(&site.authority.sign("client", &[]));
+    let good = site.authority.sign("client", &[]);
+    let files = site.install(&good);
     let holder = site.holder(&case, &files);
     let other = site.authority.sign("client", &[]);
-    let bad = [
-        (Identity { key: other.key, ..site.authority.sign("client", &[]) }, "can't be used: "),
-        (site.authority.sign_expired("client", &[]), "has expired"),
-        (Identity { certificate: String::new(), ..site.authority.sign("client", &[]) }, "no certificate"),
-    ];
-    for (identity, reason) in bad {
-        site.install(&identity);
-        let warned = || {
-            let text = holder.stderr().text();
-            text.lines().any(|line| line.contains("the changed TLS files") && line.contains(reason))
-        };
-        wait_until(reason, DEADLINE, warned);
-        site.reconnect(&holder);
-    }
-    fs::remove_file(&files[0]).expect("a key");
-    holder.wait_for_line("can't read", DEADLINE);
+    site.install(&Identity { key: other.key, ..site.authority.sign("client", &[]) });
     site.reconnect(&holder);
-    assert_eq!(holder.stderr().count("the changed TLS files"), 4, "{}", holder.stderr().text());
+    site.install(&Identity { certificate: String::new(), ..site.authority.sign("client", &[]) });
+    site.reconnect(&holder);
+    let warnings = || holder.stderr().count("the TLS files can't be used: --tls-");
+    assert_eq!(warnings(), 1, "{}", holder.stderr().text());
+    site.install(&good);
+    site.reconnect(&holder);
+    fs::remove_file(&files[0]).expect("a key");
+    site.reconnect(&holder);
+    holder.wait_for_line("can't read", DEADLINE);
+    assert_eq!(warnings(), 2, "{}", holder.stderr().text());
     end_holder(holder);
+}
+
+/// The worker's working directory is another one then.
+#[test]
+fn a_node_that_could_not_be_deleted_in_time_is_deleted_later_with_a_relative_system_file() {
+    let site = Site::new();
+    let case = site.case("relative-system-file");
+    let ca = site.keys.authority();
+    let [key, certificate] =
+        site.install(&site.authority.sign("client", &[])).map(|file| file.display().to_string());
+    let zklock = case
+        .zklock()
+        .dir(ca.parent().expect("its directory"))
+        .env("SSL_CERT_FILE", ca.file_name().expect("a name"));
+    let hold = ["--acl", "open", case.path(), "--", "sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
+    let holder = zklock.args(["--tls-cert", &certificate, "--tls-key", &key]).args(hold).spawn();
+    let node = holder.wait_for_stdout(case.path(), DEADLINE);
+    site.proxy.refuse_new(true);
+    site.proxy.cut_all();
+    holder.signal(Signal::SIGTERM);
+    let output = holder.wait(DEADLINE);
+    assert!(case.observer().exists(&node), "{output}");
+    site.proxy.refuse_new(false);
+    // Its session would last for 30 s.
+    wait_until("the node to be deleted", Duration::from_secs(15), || !case.observer().exists(&node));
 }

@@ -143,7 +143,7 @@ fn without_tls_ca_the_system_s_authorities_are_trusted() {
     with_system_file(&case, &secure.keys.authority(), &options).wait(DEADLINE).assert_code(0);
     let none = secure.keys.file("none.pem", "# no authority\n");
     let output = with_system_file(&case, &none, &options).wait(DEADLINE);
-    output.assert_code(125).assert_stderr("name a file with --tls-ca");
+    output.assert_code(125).assert_stderr("--tls-ca: ").assert_stderr("no certificate in PEM form");
 }
 
 /// A file as long as a system's, given relative to the directory in which zklock starts.

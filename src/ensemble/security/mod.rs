@@ -5,7 +5,6 @@
 mod acl;
 mod credential;
 mod resolve;
-mod rotation;
 mod sasl;
 mod tls;
 
@@ -16,14 +15,12 @@ use zookeeper_client::{Client, Connector, Error, TlsOptions};
 pub(super) use self::acl::to_library;
 pub use self::credential::{CredentialError, Credentials};
 pub(super) use self::resolve::resolve;
-pub(super) use self::rotation::Rotation;
-pub use self::rotation::TlsFiles;
-pub use self::tls::{Ca, Identity, Tls, TlsError};
-pub(super) use self::tls::{certificate_end, server_name};
+pub use self::tls::Tls;
+pub(super) use self::tls::{Rereading, certificate_end, server_name};
 use super::background::{in_background, run_in_background};
 
 /// The security settings of a session.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Security {
     /// The credentials that zklock authenticates with.
     pub credentials: Credentials,
@@ -45,43 +42,32 @@ impl Security {
         self.tls.is_some() || self.credentials.need_names()
     }
 
-    /// Starts to provide the certificates for TLS connections; `None` without TLS.
-    pub(super) async fn rotation(&self, hosts: &Hosts) -> Result<Option<Rotation>, Error> {
-        let Some(tls) = self.tls.clone() else { return Ok(None) };
-        let hosts = hosts.to_string();
-        let begun = in_background(move || Rotation::begin(&tls, hosts)).await;
-        begun.unwrap_or_else(|_| Err(no_thread())).map(Some)
-    }
-
-    /// Connects to these servers with these settings.
+    /// Connects to these servers with these credentials.
     pub(super) async fn connect(
         &self,
         connector: Connector,
         hosts: &Hosts,
-        rotation: Option<&Rotation>,
+        tls: Option<&Tls>,
     ) -> Result<Client, Error> {
         let mut connector = self.credentials.apply(connector);
-        if let Some(rotation) = rotation {
+        if let Some(tls) = tls {
             // The library assumes that every name is valid in a certificate.
             if hosts.servers.iter().any(|server| server_name(server).is_none()) {
                 return Err(Error::BadArguments(
                     &"a server's name can't appear in a certificate; use another name for it",
                 ));
             }
-            connector = connector.with_tls(TlsOptions::new().with_certs(rotation.certs()));
+            connector = connector.with_tls(TlsOptions::new().with_certs(tls.certs()));
         }
-        let (is_secure, hosts) = (rotation.is_some(), hosts.to_string());
+        let (is_secure, hosts) = (tls.is_some(), hosts.to_string());
         // On the heap, because it is large, and a copy of it would be in each place where it is awaited.
         let connecting = Box::pin(async move {
             if is_secure { connector.secure_connect(&hosts).await } else { connector.connect(&hosts).await }
         });
         if self.credentials.ask_others() {
-            return run_in_background(connecting).await.unwrap_or_else(|_| Err(no_thread()));
+            let failed = || Error::UnexpectedError("can't start another thread, or it failed".to_owned());
+            return run_in_background(connecting).await.unwrap_or_else(|_| Err(failed()));
         }
         connecting.await
     }
-}
-
-fn no_thread() -> Error {
-    Error::UnexpectedError("can't start another thread, or it failed".to_owned())
 }

@@ -1,11 +1,9 @@
 //! The security settings that follow from what the user chose.
 
-use std::path::Path;
-
 use anyhow::{Context, Result, anyhow, bail};
 use zklock_core::acl::Acl;
 
-use super::{Ca, CredentialError, Identity, Security, Tls, TlsError, TlsFiles};
+use super::{CredentialError, Security, Tls};
 use crate::files;
 use crate::plan::{AUTH, AclChoice, SecurityChoice};
 use crate::process::memory;
@@ -47,26 +45,20 @@ pub(in crate::ensemble) fn resolve(chosen: &SecurityChoice) -> Result<Security> 
 
 fn tls(chosen: &SecurityChoice) -> Result<Option<Tls>> {
     let identity = match (&chosen.tls_cert, &chosen.tls_key) {
-        (Some(certificate), Some(key)) => Some(identity(chosen, certificate, key)?),
+        (Some(certificate), Some(key)) => Some((certificate.as_path(), key.as_path())),
         (Some(_), None) => {
             bail!("{} needs --tls-key FILE, the key that belongs to it", chosen.place("tls-cert"))
         }
         (None, Some(_)) => {
             bail!("{} needs --tls-cert FILE, the certificate that belongs to it", chosen.place("tls-key"))
         }
-        (None, None) => None,
+        (None, None) if chosen.tls || chosen.tls_ca.is_some() => None,
+        (None, None) => return Ok(None),
     };
-    let ca = match &chosen.tls_ca {
-        Some(file) => {
-            let text = files::read_public(file).with_context(|| chosen.place("tls-ca"))?;
-            Ca::new(file, text).with_context(|| format!("{}: {}", chosen.place("tls-ca"), file.display()))?
-        }
-        None if chosen.tls || identity.is_some() => Ca::system().with_context(|| chosen.place("tls"))?,
-        None => return Ok(None),
-    };
-    let files =
-        TlsFiles::new(chosen.tls_ca.as_deref(), chosen.tls_cert.as_deref(), chosen.tls_key.as_deref());
-    Ok(Some(Tls::new(ca, identity, files)))
+    if identity.is_some() {
+        memory::hide();
+    }
+    Tls::new(chosen.tls_ca.as_deref(), identity).map(Some)
 }
 
 fn acl(chosen: &SecurityChoice, is_authenticated: bool) -> Result<Acl> {
@@ -88,24 +80,6 @@ fn acl(chosen: &SecurityChoice, is_authenticated: bool) -> Result<Acl> {
         );
     }
     Ok(acl)
-}
-
-fn identity(chosen: &SecurityChoice, certificate: &Path, key: &Path) -> Result<Identity> {
-    memory::hide();
-    let (chain, secret) = (
-        files::read_short(certificate).with_context(|| chosen.place("tls-cert"))?,
-        files::read_secret(key).with_context(|| chosen.place("tls-key"))?,
-    );
-    Identity::new(chain, secret).map_err(|error| match error {
-        TlsError::NoCertificate => {
-            anyhow!("{}: {}: {error}", chosen.place("tls-cert"), certificate.display())
-        }
-        TlsError::Unusable(_) => {
-            let (cert, key_place) = (chosen.place("tls-cert"), chosen.place("tls-key"));
-            anyhow!("{cert}: {}, and {key_place}: {}: {error}", certificate.display(), key.display())
-        }
-        error => anyhow!("{}: {}: {error}", chosen.place("tls-key"), key.display()),
-    })
 }
 
 /// Adds the place to the error, and the line number if there are several lines.

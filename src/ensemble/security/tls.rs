@@ -1,186 +1,124 @@
-//! TLS settings: CA certificates, and the client's certificate and key.
+//! TLS settings: CA certificates, and the client's certificate and key. Their files are read again for each connection.
 
-use std::fmt;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io, mem};
 
+use anyhow::{Context, Result, anyhow, bail};
+use async_io::Timer;
+use futures::channel::oneshot::Receiver;
+use futures::future::{Either, select};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
-use thiserror::Error;
 use zklock_core::hosts::Server;
-use zookeeper_client::{Error, TlsCa, TlsCerts, TlsIdentity};
+use zookeeper_client::{TlsCa, TlsCerts, TlsIdentity};
 
-use super::rotation::TlsFiles;
-use crate::files::open_to_read;
-
-/// A longer CA bundle isn't kept in memory but read again when needed, because two processes would keep it.
-const LONGEST: usize = 32 * 1024;
+use super::in_background;
+use crate::files;
+use crate::process::system_error::explain;
 
 /// The TLS settings of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Tls {
-    pub(super) ca: Ca,
-    pub(super) identity: Option<Identity>,
-    pub(super) files: TlsFiles,
+    /// `None` if one of them is a pipe, which can be read only once.
+    files: Option<TlsFiles>,
+    /// The client's certificate; empty without one.
+    chain: Vec<CertificateDer<'static>>,
+    /// For the client library.
+    certs: Arc<TlsCerts>,
+    /// For the handshake of a diagnosis.
+    config: Arc<ClientConfig>,
 }
 
-/// The CA certificates that a server's certificate is verified with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ca {
-    /// The certificates in this PEM text.
-    Pem(String),
-    /// The certificates in this file, which is too long to be kept in memory.
-    File(PathBuf),
-}
-
-/// The client's certificate and its key, in PEM.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The certificate, followed by the intermediate certificates.
-    pub certificate: String,
-    /// Its private key.
-    pub key: String,
-}
-
-/// Why certificates or a key can't be used.
-#[derive(Debug, Error)]
-pub enum TlsError {
-    /// A CA file without a usable certificate.
-    #[error(
-        "there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it that could be an authority's"
-    )]
-    NoAuthority,
-    /// No CA certificates of the system were found.
-    #[error("this system has no list of authorities that it trusts: name a file with --tls-ca")]
-    NoSystem,
-    /// A certificate file without a certificate.
-    #[error("there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it")]
-    NoCertificate,
-    /// A key file without a key.
-    #[error("there is no private key in PEM form (-----BEGIN PRIVATE KEY-----) in it")]
-    NoKey,
-    /// A key that is protected by a password.
-    #[error("the key in it is encrypted, and zklock can't ask for a password: decrypt it with openssl pkey")]
-    EncryptedKey,
-    /// A certificate and a key that can't be used together.
-    #[error("the certificate and the key can't be used: {0}")]
-    Unusable(rustls::Error),
-    /// A certificate outside its period of validity.
-    #[error("the certificate in it {0}")]
-    Time(&'static str),
-}
-
-impl Ca {
-    /// The CA certificates in `text`, which was read from `file`.
-    pub fn new(file: &Path, text: String) -> Result<Self, TlsError> {
-        roots(&text)?;
-        Ok(match std::path::absolute(file) {
-            Ok(file) if text.len() > LONGEST => Self::File(file),
-            _ => Self::Pem(text),
-        })
-    }
-
-    /// The CA certificates that this system trusts, or those of the variable `SSL_CERT_FILE`.
-    pub fn system() -> Result<Self, TlsError> {
-        let file = openssl_probe::probe().cert_file.ok_or(TlsError::NoSystem)?;
-        let ca = Self::File(file);
-        ca.text().ok().and_then(|text| roots(&text).ok()).ok_or(TlsError::NoSystem)?;
-        Ok(ca)
-    }
-
-    fn text(&self) -> io::Result<String> {
-        match self {
-            Self::Pem(text) => Ok(text.clone()),
-            Self::File(file) => read_lossy(file),
-        }
-    }
-}
-
-impl Identity {
-    /// Checks that the certificate and the key can be parsed and belong together.
-    pub fn new(certificate: String, key: String) -> Result<Self, TlsError> {
-        let identity = Self { certificate, key };
-        let (chain, key) = identity.read()?;
-        let provider = ClientConfig::builder().crypto_provider().clone();
-        rustls::sign::CertifiedKey::from_der(chain, key, &provider).map_err(TlsError::Unusable)?;
-        Ok(identity)
-    }
-
-    /// Checks the certificate's period of validity by this host's clock.
-    pub(super) fn check_validity(&self) -> Result<(), TlsError> {
-        let (chain, _) = self.read()?;
-        let Some(certificate) = chain.first() else { return Err(TlsError::NoCertificate) };
-        // All other checks are up to the server.
-        match problem_at(certificate, UnixTime::now()) {
-            Some(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
-                Err(TlsError::Time("has expired"))
-            }
-            Some(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
-                Err(TlsError::Time("isn't valid yet"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn read(&self) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
-        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(self.certificate.as_bytes()).collect();
-        let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or(TlsError::NoCertificate)?;
-        let key = PrivateKeyDer::from_pem_slice(self.key.as_bytes()).map_err(|_| {
-            if self.key.contains("ENCRYPTED") { TlsError::EncryptedKey } else { TlsError::NoKey }
-        })?;
-        Ok((chain, key))
-    }
+/// Where the certificates are.
+#[derive(Debug, Clone)]
+struct TlsFiles {
+    ca: PathBuf,
+    /// The client's certificate and its key.
+    identity: Option<(PathBuf, PathBuf)>,
 }
 
 impl Tls {
-    /// The settings with these certificates, which were checked when they were read.
-    pub fn new(ca: Ca, identity: Option<Identity>, files: TlsFiles) -> Self {
-        Self { ca, identity, files }
+    /// Reads the CA certificates, and the client's certificate and key. Without `ca` they are those that this system trusts,
+    /// or those of the variable `SSL_CERT_FILE`.
+    ///
+    /// # Errors
+    /// If a file can't be read or used, with its option.
+    pub fn new(ca: Option<&Path>, identity: Option<(&Path, &Path)>) -> Result<Self> {
+        let system = || openssl_probe::probe().cert_file;
+        let ca = ca.map(Path::to_owned).or_else(system);
+        let ca =
+            ca.context("this system has no list of authorities that it trusts: name a file with --tls-ca")?;
+        // Absolute, because zklock changes its working directory when it lets go of its caller.
+        let pair = |(certificate, key)| Ok::<_, io::Error>((absolute(certificate)?, absolute(key)?));
+        let files = TlsFiles { ca: absolute(ca)?, identity: identity.map(pair).transpose()? };
+        let tls = Self::read(&files)?;
+        Ok(Self { files: Some(files).filter(TlsFiles::are_regular), ..tls })
+    }
+
+    fn read(files: &TlsFiles) -> Result<Self> {
+        let (roots, certs) = authorities(&files.ca).context("--tls-ca")?;
+        let certs = TlsCerts::builder().with_ca(certs);
+        let config = ClientConfig::builder().with_root_certificates(roots);
+        let Some((certificate, key)) = &files.identity else {
+            let (certs, config) = (Arc::new(certs.build()?), Arc::new(config.with_no_client_auth()));
+            return Ok(Self { files: None, chain: vec![], certs, config });
+        };
+        let chain_text = files::read_short(certificate).context("--tls-cert")?;
+        let key_text = files::read_secret(key).context("--tls-key")?;
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain_text.as_bytes()).collect();
+        let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or_else(|| {
+            let place = certificate.display();
+            anyhow!(
+                "--tls-cert: {place}: there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it"
+            )
+        })?;
+        let parsed = PrivateKeyDer::from_pem_slice(key_text.as_bytes()).map_err(|_| {
+            let why = if key_text.contains("ENCRYPTED") {
+                "the key in it is encrypted, and zklock can't ask for a password: decrypt it with openssl pkey"
+            } else {
+                "there is no private key in PEM form (-----BEGIN PRIVATE KEY-----) in it"
+            };
+            anyhow!("--tls-key: {}: {why}", key.display())
+        })?;
+        let config = config.with_client_auth_cert(chain.clone(), parsed).with_context(|| {
+            let (certificate, key) = (certificate.display(), key.display());
+            format!("--tls-cert: {certificate}, and --tls-key: {key}: they can't be used together")
+        })?;
+        let certs = certs.with_identity(TlsIdentity::from_pem(&chain_text, &key_text)?).build()?;
+        Ok(Self { files: None, chain, certs: Arc::new(certs), config: Arc::new(config) })
+    }
+
+    /// The settings with the current content of the files.
+    pub(in crate::ensemble) fn read_again(&self) -> Result<Self> {
+        let Some(files) = &self.files else { return Ok(self.clone()) };
+        Ok(Self { files: self.files.clone(), ..Self::read(files)? })
     }
 
     /// Whether there is a client certificate.
     pub fn has_identity(&self) -> bool {
-        self.identity.is_some()
+        !self.chain.is_empty()
     }
 
     /// When the client certificate ends, in seconds since 1970.
     pub fn identity_ends(&self) -> Option<u64> {
-        let (chain, _) = self.identity.as_ref()?.read().ok()?;
-        certificate_end(chain.first()?)
+        certificate_end(self.chain.first()?)
     }
 
     /// The settings in the client library's form.
-    pub(super) fn certs(&self) -> Result<TlsCerts, Error> {
-        let text = self.ca.text().map_err(|_| Error::BadArguments(&"the authorities can't be read"))?;
-        let certs = TlsCerts::builder().with_ca(TlsCa::from_pem(&text)?);
-        match &self.identity {
-            Some(Identity { certificate, key }) => {
-                certs.with_identity(TlsIdentity::from_pem(certificate, key)?).build()
-            }
-            None => certs.build(),
-        }
+    pub(super) fn certs(&self) -> TlsCerts {
+        TlsCerts::clone(&self.certs)
     }
 
     /// The settings in rustls's form, for the handshake of a diagnosis.
-    pub(in crate::ensemble) fn config(&self) -> Option<Arc<ClientConfig>> {
-        let roots = roots(&self.ca.text().ok()?).ok()?;
-        let config = ClientConfig::builder().with_root_certificates(roots);
-        let config = match &self.identity {
-            Some(identity) => {
-                let (chain, key) = identity.read().ok()?;
-                config.with_client_auth_cert(chain, key).ok()?
-            }
-            None => config.with_no_client_auth(),
-        };
-        Some(Arc::new(config))
+    pub(in crate::ensemble) fn config(&self) -> Arc<ClientConfig> {
+        Arc::clone(&self.config)
     }
 }
-
 /// The server's name for the check of its certificate. `None` if the name can't appear in a certificate.
 pub(in crate::ensemble) fn server_name(server: &Server) -> Option<ServerName<'static>> {
     ServerName::try_from(server.host.clone()).ok()
@@ -208,45 +146,67 @@ fn problem_at(certificate: &CertificateDer<'_>, time: UnixTime) -> Option<Certif
     }
 }
 
-fn roots(pem: &str) -> Result<RootCertStore, TlsError> {
+/// The CA certificates in this file, for rustls and for the client library.
+fn authorities(file: &Path) -> Result<(RootCertStore, TlsCa)> {
+    let pem = files::read_public(file)?;
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()).flatten() {
         // A bundle may contain certificates that rustls can't parse.
         let _ = roots.add(certificate);
     }
-    if roots.is_empty() { Err(TlsError::NoAuthority) } else { Ok(roots) }
+    if roots.is_empty() {
+        let place = file.display();
+        bail!(
+            "{place}: there is no certificate in PEM form (-----BEGIN CERTIFICATE-----) in it that could be an authority's"
+        );
+    }
+    Ok((roots, TlsCa::from_pem(&pem)?))
 }
 
-/// Reads a CA bundle. Some have comments that aren't UTF-8.
-fn read_lossy(file: &Path) -> io::Result<String> {
-    let mut bytes = vec![];
-    open_to_read(file)?.0.read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+impl TlsFiles {
+    fn are_regular(&self) -> bool {
+        self.ca.is_file()
+            && self.identity.iter().all(|(certificate, key)| certificate.is_file() && key.is_file())
+    }
 }
 
-impl fmt::Debug for Identity {
+impl fmt::Debug for Tls {
+    /// Leaves out the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Identity").field("certificate", &self.certificate).finish_non_exhaustive()
+        f.debug_struct("Tls").field("files", &self.files).finish_non_exhaustive()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// The TLS settings of a session, read again for each connection.
+pub(in crate::ensemble) struct Rereading {
+    /// The last good ones.
+    tls: Tls,
+    /// A reading that takes long.
+    pending: Option<Receiver<Result<Tls>>>,
+    is_warned: bool,
+}
 
-    #[test]
-    fn a_key_is_never_shown() {
-        let identity = Identity { certificate: "public".to_owned(), key: "s3cret".to_owned() };
-        let tls = Tls::new(Ca::Pem(String::new()), Some(identity), TlsFiles::default());
-        let shown = format!("{tls:?} {tls:#?}");
-        assert!(shown.contains("public") && !shown.contains("s3cret"), "{shown}");
+impl Rereading {
+    pub(in crate::ensemble) fn new(tls: &Tls) -> Self {
+        Self { tls: tls.clone(), pending: None, is_warned: false }
     }
 
-    #[test]
-    fn text_without_a_certificate_or_key_is_refused() {
-        let none = Ca::new(Path::new("x"), "# nothing\n".to_owned());
-        assert!(matches!(none, Err(TlsError::NoAuthority)), "{none:?}");
-        let none = Identity::new("nothing".to_owned(), "nothing".to_owned());
-        assert!(matches!(none, Err(TlsError::NoCertificate)), "{none:?}");
+    /// The current settings, or the last good ones if the files can't be used or reading them takes longer than `limit`.
+    /// `place` is for messages.
+    pub(in crate::ensemble) async fn current(&mut self, place: &impl fmt::Display, limit: Duration) -> Tls {
+        let tls = self.tls.clone();
+        // On another thread, because a file system can hang, and the session must not.
+        let reading = || in_background(move || tls.read_again());
+        let mut pending = self.pending.take().unwrap_or_else(reading);
+        match select(&mut pending, Timer::after(limit)).await {
+            Either::Left((Ok(Ok(tls)), _)) => (self.tls, self.is_warned) = (tls, false),
+            Either::Left((Ok(Err(error)), _)) if !mem::replace(&mut self.is_warned, true) => {
+                let why = explain(&error);
+                log::warn!("{place}: the TLS files can't be used: {why}; the last good ones stay in use");
+            }
+            Either::Left(_) => {}
+            Either::Right(_) => self.pending = Some(pending),
+        }
+        self.tls.clone()
     }
 }
