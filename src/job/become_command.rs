@@ -27,6 +27,6 @@ pub fn become_command(mut launch: Launch, variables: &[(String, String)]) -> Spa
     if let Err(error) = inherited.mask.thread_set_mask() {
         log::debug!("can't restore the signal mask: {error}");
     }
-    let Err(error) = execvpe(image.program(), image.arguments(), &image.environment());
+    let Err(error) = execvpe(image.program(), image.arguments(), image.environment());
     launch.explain(&error.into())
 }

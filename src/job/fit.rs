@@ -4,7 +4,6 @@
 use std::ffi::{CStr, CString, OsString};
 
 use anyhow::{Context, Result, anyhow};
-use nix::unistd::getpid;
 use thiserror::Error;
 use zklock_core::run::Plan;
 use zklock_core::text::printable;
@@ -58,7 +57,6 @@ pub enum TooLong {
 pub fn check(plan: &Plan, invocation: &Invocation) -> Result<()> {
     let added = plan.longest_variables().map_err(|why| anyhow!(why))?;
     let mut image = Image::new(&invocation.program, &invocation.arguments)?;
-    image.take_over_from(getpid());
     image.add(&added)?;
     let program = longest_path(&invocation.program);
     let checked = fit(program, &image, added.len(), !plan.outer.is_empty(), exec_limits());
@@ -90,9 +88,8 @@ fn fit(program: usize, image: &Image, added: usize, outer: bool, limits: ExecLim
     }
     // The kernel also counts a pointer to each, and the path of the program.
     let needed =
-        |texts: &[&CStr]| -> usize { texts.iter().map(|text| bytes(text) + size_of::<usize>()).sum() };
-    let words: Vec<&CStr> = image.arguments().iter().map(CString::as_c_str).collect();
-    let arguments = program + 1 + needed(&words);
+        |texts: &[CString]| -> usize { texts.iter().map(|text| bytes(text) + size_of::<usize>()).sum() };
+    let arguments = program + 1 + needed(image.arguments());
     let (added, kept, limit) = (needed(added), needed(kept), limits.total);
     if arguments + added + kept > limit {
         return Err(TooLong::Together { arguments, added, kept, limit });

@@ -20,8 +20,7 @@ pub struct PreparedLaunch {
 impl PreparedLaunch {
     /// Prepares the start of the command in this worker.
     pub fn new(invocation: &Invocation, worker: &WorkerSide) -> Self {
-        let mut launch = Launch::new(invocation, worker.inherited);
-        launch.take_over_from(worker.monitor);
+        let launch = Launch::new(invocation, worker.inherited);
         Self { launch, children: Children::of_this_process(), terminal: Terminal::new(worker.group) }
     }
 }

@@ -70,13 +70,6 @@ impl Launch {
         Self { program: program.clone(), is_separated: *is_separated, image, inherited }
     }
 
-    /// Has the command get what systemd meant for the process `old`.
-    pub fn take_over_from(&mut self, old: Pid) {
-        if let Ok(image) = &mut self.image {
-            image.take_over_from(old);
-        }
-    }
-
     /// The image to exec, with these variables added.
     pub fn image(&mut self, variables: &[(String, String)]) -> Result<&Image, SpawnError> {
         let image = self.image.as_mut().map_err(|error| error.clone());

@@ -98,9 +98,6 @@ All locks held, as a JSON array of objects with path, node, mode and fencing_tok
 .TP
 .B ZKLOCK_HELD
 For a \fBzklock\fR that the command calls.
-.TP
-.BR LISTEN_PID ", " WATCHDOG_PID
-The command's own pid, where they named \fBzklock\fR: what systemd meant for it is the command's.
 .SH FILES
 .TP
 .I /etc/zklock.toml

@@ -6,7 +6,7 @@ use std::{io, ptr};
 use nix::libc;
 use nix::sched::{CloneFlags, clone};
 use nix::sys::signal::{SigSet, SigmaskHow};
-use nix::unistd::{Pid, getpid};
+use nix::unistd::Pid;
 
 use super::image::Image;
 use super::signals::drop_handlers;
@@ -33,16 +33,12 @@ pub struct Spawned {
 /// there, and one that it ignores is ignored. `prepare` must be async-signal-safe: no allocation, no lock of zklock's,
 /// only system calls on captured values.
 pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<Spawned> {
-    let (arguments, mut environment) = (pointers(image.arguments()), pointers(&image.environment()));
-    let mut own_pids = image.own_pids();
+    let (arguments, environment) = (pointers(image.arguments()), pointers(image.environment()));
     // For a script without an interpreter line, the C library puts all arguments on the stack a second time.
     let mut stack = vec![0; STACK + size_of_val(arguments.as_slice())];
     let mut failed = None;
     let child = Box::new(|| {
         drop_handlers();
-        for own in &mut own_pids {
-            environment[own.place] = own.write(getpid());
-        }
         failed = Some(prepare().err().unwrap_or_else(|| {
             // SAFETY: a string, and two arrays that end with a null pointer; all live as long as this function. The
             // call returns only if it fails.
