@@ -27,7 +27,7 @@ fn run_zklock() -> Exit {
     // Rust's handlers for a stack overflow would ignore the first SEGV or BUS that another process sends.
     sys::drop_handlers();
     sys::ignore_signals_of_writes();
-    sys::fail_on_abort(output::journal::is_stderr());
+    sys::fail_on_abort();
     // First, so that an unknown name ends zklock before it does anything.
     #[cfg(planted)]
     zklock_core::planted::plant(zklock::process::planted::named());

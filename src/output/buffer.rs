@@ -14,7 +14,6 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use zklock_core::message::Level;
 use zklock_core::planted::{Mistake, planted};
 
-use super::journal::with_priority;
 use crate::process::thread;
 
 /// The capacity of the queue. Messages that don't fit are dropped, the least important first.
@@ -120,7 +119,7 @@ fn drain_within(limit: Duration) {
 
 /// Writes whole lines.
 pub(super) fn text(level: Level, bytes: Vec<u8>) {
-    offer(Item::Text(level, with_priority(level, bytes)));
+    offer(Item::Text(level, bytes));
 }
 
 /// Shows this waiting line below all other output; `None` removes it.
@@ -223,7 +222,7 @@ fn write_all() {
             } else {
                 format!("zklock: {message}\n")
             };
-            write(&above(line.as_deref(), &with_priority(Level::Warning, text.into_bytes())));
+            write(&above(line.as_deref(), text.as_bytes()));
         }
         match item {
             Item::Text(_, bytes) => write(&above(line.as_deref(), &bytes)),

@@ -1,7 +1,6 @@
 //! Messages on stderr: stdout belongs to the command.
 
 mod buffer;
-pub mod journal;
 mod json;
 mod line;
 pub mod stdout;

@@ -77,9 +77,6 @@ If it is set and not empty, \fBstatus\fR uses no colours.
 A service manager, such as systemd, that is told what \fBzklock\fR waits for, under which fencing token the command runs and
 why it is stopped, and asked for more time meanwhile (\fBSTATUS\fR and \fBEXTEND_TIMEOUT_USEC\fR of \fBsd_notify\fR(3)). That
 the service is ready is for the command to report. The command finds the variable unchanged.
-.TP
-.B JOURNAL_STREAM
-If it names the stream that stderr is, each line of a message begins with its priority, as \fBsd-daemon\fR(3) defines it.
 .PP
 The command finds these:
 .TP

@@ -1,8 +1,7 @@
-//! What a service manager is told over the socket that it names in `NOTIFY_SOCKET`, and what its journal reads on stderr.
+//! What a service manager is told over the socket that it names in `NOTIFY_SOCKET`.
 //!
 //! [`runners`](crate::runners) has units that systemd runs.
 
-mod journal;
 mod notices;
 
 use crate::support::{Case, DEADLINE, wait_for};

@@ -3,7 +3,6 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use nix::libc;
 use zklock_core::exit;
@@ -52,12 +51,9 @@ pub fn exit_at_once(code: u8) -> ! {
 /// memory, and a server can make the client library ask for any amount of it.
 ///
 /// An abort sent by another process, or one that was ignored, is left as it is. The exec gives the command the default
-/// disposition back. With `is_journal`, the message begins with its priority for systemd's journal.
-pub fn fail_on_abort(is_journal: bool) {
-    static IS_JOURNAL: AtomicBool = AtomicBool::new(false);
-    const PRIORITY: &[u8] = b"<3>";
-    const MESSAGE: &[u8] =
-        b"<3>zklock: crashed, probably because a server's answer asked for more memory than \
+/// disposition back.
+pub fn fail_on_abort() {
+    const MESSAGE: &[u8] = b"zklock: crashed, probably because a server's answer asked for more memory than \
          there is; check the connect string\n";
 
     extern "C" fn aborted(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
@@ -68,9 +64,7 @@ pub fn fail_on_abort(is_journal: bool) {
                 // stderr may have no reader: waiting for one would let the command outlive its lease.
                 let mut stderr = libc::pollfd { fd: 2, events: libc::POLLOUT, revents: 0 };
                 if libc::poll(&raw mut stderr, 1, 0) == 1 {
-                    let left_out = if IS_JOURNAL.load(Relaxed) { 0 } else { PRIORITY.len() };
-                    let message = MESSAGE.get(left_out..).unwrap_or_default();
-                    libc::write(2, message.as_ptr().cast(), message.len());
+                    libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len());
                 }
                 libc::_exit(exit::FAILURE.into());
             }
@@ -79,7 +73,6 @@ pub fn fail_on_abort(is_journal: bool) {
         }
     }
 
-    IS_JOURNAL.store(is_journal, Relaxed);
     if disposition(libc::SIGABRT) != Some(libc::SIG_DFL) {
         return;
     }
