@@ -10,7 +10,7 @@ use zklock::output;
 use zklock::output::stdout;
 use zklock::process::end::end;
 use zklock::process::limits;
-use zklock::process::priority::Priority;
+use zklock::process::priority;
 use zklock::process::sys;
 use zklock::process::system_error::explain;
 use zklock::run;
@@ -63,9 +63,9 @@ fn run_zklock() -> Exit {
 fn run_command(options: &Options, words: &[OsString]) -> anyhow::Result<Exit> {
     let job = options.job()?;
     cli::refuse_own_script(words, &job.invocation)?;
-    let raised = Priority::raise();
-    let around = run::surroundings(options.ensemble.log_format == LogFormat::Text, raised.is_idle);
-    run::run(options.plan(&job.invocation, around), &job, &options.connection(), raised.had)
+    let nice = priority::keep_nice_for_command()?;
+    let around = run::surroundings(options.ensemble.log_format == LogFormat::Text);
+    run::run(options.plan(&job.invocation, around), &job, &options.connection(), nice)
 }
 
 /// Reports why zklock doesn't start: help goes to stdout, and a mistake to stderr.

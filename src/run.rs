@@ -19,27 +19,16 @@ use crate::output;
 use crate::plan::{ConnectionSpec, Invocation, JobSpec};
 use crate::process::clock;
 use crate::process::faked_clock::refuse_faked_clocks;
-use crate::process::priority::Priority;
 use crate::process::service_manager;
 
-/// Runs the command under its locks, and returns how zklock is to exit. `priority` is the command's, if zklock has a
-/// higher one.
-pub fn run(
-    plan: Plan,
-    job: &JobSpec,
-    connection: &ConnectionSpec,
-    priority: Option<Priority>,
-) -> Result<Exit> {
+/// Runs the command under its locks, and returns how zklock is to exit. `nice` is the command's nice value, if zklock
+/// has a lower one.
+pub fn run(plan: Plan, job: &JobSpec, connection: &ConnectionSpec, nice: Option<i32>) -> Result<Exit> {
     fit::check(&plan, &job.invocation)?;
-    under_lock(plan, job, connection, priority).with_context(|| job.invocation.first_lock().to_string())
+    under_lock(plan, job, connection, nice).with_context(|| job.invocation.first_lock().to_string())
 }
 
-fn under_lock(
-    plan: Plan,
-    job: &JobSpec,
-    connection: &ConnectionSpec,
-    priority: Option<Priority>,
-) -> Result<Exit> {
+fn under_lock(plan: Plan, job: &JobSpec, connection: &ConnectionSpec, nice: Option<i32>) -> Result<Exit> {
     refuse_faked_clocks()?;
     // All files are read before there are two processes that could wait for a disk.
     let settings = Settings::new(connection, plan.connect_by())?;
@@ -49,7 +38,7 @@ fn under_lock(
     link::require_proc().context(start)?;
     let unrelated = monitor::unrelated_children()?;
     let records = plan.once_per.is_some();
-    match link::split(priority).context(start)? {
+    match link::split(nice).context(start)? {
         Side::Worker(worker) => worker::work(worker, plan, job, &settings),
         Side::Monitor(monitor) => {
             output::mute();
@@ -84,12 +73,11 @@ fn under_outer_locks(
 }
 
 /// What is around a run that begins now. A waiting line is only shown if messages are text.
-pub fn surroundings(is_text: bool, has_idle_policy: bool) -> Surroundings {
+pub fn surroundings(is_text: bool) -> Surroundings {
     Surroundings {
         began: clock::now(),
         shows_line: is_text && output::can_draw_line(),
         notifies: service_manager::is_there(),
-        has_idle_policy,
         outer: held_outside(env::var_os(environment::HELD).as_deref()),
     }
 }

@@ -164,4 +164,3 @@ fn files_of(name: &str) -> impl Iterator<Item = String> {
         };
     choices.split(',').map(|choice| format!("{before}{choice}{after}")).collect::<Vec<_>>().into_iter()
 }
-

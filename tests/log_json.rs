@@ -103,7 +103,7 @@ fn a_lock_that_is_revoked_is_lost_and_then_the_command_is_stopped() {
         assert_eq!((&line["reason"], &line["command"]), (&json!("revoked"), &json!("sh")), "{line}");
         assert!(line["by"].is_string(), "{line}");
     }
-    assert!(lines[3]["stops"] == true && lines[4]["unconfirmed_for"].is_f64(), "{lines:#?}");
+    assert!(lines[3]["kill_in"].is_number() && lines[4]["unconfirmed_for"].is_f64(), "{lines:#?}");
 }
 
 #[test]

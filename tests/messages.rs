@@ -6,11 +6,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use zklock_core::loss::{Confirmed, Late, Loss, Silence};
+use zklock_core::loss::{Loss, Silence};
 use zklock_core::message::{Fate, LeftStopped, Level, Message};
 use zklock_core::monitor::{MonitorMessage, WorkerFailure};
 use zklock_core::pair::Stage;
-use zklock_core::protocol::{ConnectFailure, RequestError};
+use zklock_core::protocol::RequestError;
 use zklock_core::queue::contender::ContentionError;
 use zklock_core::queue::name::{Family, Mode};
 use zklock_core::queue::order::QueueError;
@@ -36,8 +36,8 @@ macro_rules! variants {
 variants!(Message, message_name, MESSAGES:
     Queued, WaitingFor, StillWaiting, Acquired, Free, Busy, GaveUp, GaveUpStopped, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
     SignalIgnored, AwaitsLease, AwaitsServers, StillAwaitsServers, ServersAnswer, TimeoutGranted, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
-    CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, HostTooBusy, NotConfirmed, LastSeenBusy,
-    KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, WaitsInside, NotStarted, Started, NotAwaited, IdlePolicy, ConnectionLost,
+    CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, NotConfirmed, LastSeenBusy,
+    KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, WaitsInside, NotStarted, Started, NotAwaited, ConnectionLost,
     ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed, LeaveUnconfirmed,
 );
@@ -109,32 +109,11 @@ fn troubles() -> Vec<ContentionError> {
 }
 
 fn losses() -> Vec<Loss> {
-    let silences = [
-        None,
-        Some(Silence::Connection(SPAN, Some(ConnectFailure::Refused))),
-        Some(Silence::Connection(SPAN, Some(ConnectFailure::Silent))),
-        Some(Silence::ConnectionWasAway(SPAN)),
-        Some(Silence::Server(SPAN)),
-        Some(Silence::SlowConnection(SPAN)),
-        Some(Silence::Forbidden),
-    ];
-    let mut losses: Vec<Loss> = silences
-        .into_iter()
-        .map(|silence| Loss::LeaseOver { confirmed: Confirmed::NothingFor(SPAN), silence, late: None })
-        .collect();
-    let hung = Some(Late { longest: SPAN, total: SPAN });
-    let late = Some(Late { longest: SPAN, total: SPAN * 3 });
-    losses.extend([
-        Loss::LeaseOver { confirmed: Confirmed::NothingFor(SPAN), silence: None, late: hung },
-        Loss::LeaseOver { confirmed: Confirmed::NothingFor(SPAN), silence: None, late },
-        Loss::LeaseOver {
-            confirmed: Confirmed::TooSeldomFor(SPAN),
-            silence: Some(Silence::ConnectionWasAway(SPAN)),
-            late,
-        },
-        Loss::Session(RequestError::Expired, None),
-        Loss::Session(RequestError::Expired, hung),
-        Loss::Session(RequestError::GivenUp, None),
+    vec![
+        Loss::LeaseOver { silence: Silence::NoConnection(SPAN), late: Duration::ZERO },
+        Loss::LeaseOver { silence: Silence::NoAnswer(SPAN), late: SPAN },
+        Loss::Session(RequestError::Expired),
+        Loss::Session(RequestError::GivenUp),
         Loss::NodeDeleted,
         Loss::Revoked(None),
         Loss::Revoked(Some("web-1:4711".to_owned())),
@@ -144,8 +123,7 @@ fn losses() -> Vec<Loss> {
             node: "/a".to_owned(),
         }),
         Loss::MonitorDied,
-    ]);
-    losses
+    ]
 }
 
 /// A wait of each kind, without a word of the servers and with one.
@@ -155,8 +133,7 @@ fn waits() -> Vec<ServerWait> {
     let said = vec!["zk1:2181: connection refused; nothing listens there".to_owned()];
     let wait = |awaited, holds, servers| {
         let hosts = "zk1:2181".to_owned();
-        let ready_in = Some(SPAN).filter(|_| awaited == A::Lease);
-        ServerWait { awaited, waited: SPAN, left: Some(SPAN), ready_in, holds, hosts, servers }
+        ServerWait { awaited, waited: SPAN, left: Some(SPAN), holds, hosts, servers }
     };
     let mut waits: Vec<_> = kinds.map(|awaited| wait(awaited, false, vec![])).into();
     waits.extend([wait(A::Session, false, said.clone()), wait(A::Connection, true, said)]);
@@ -174,8 +151,7 @@ fn messages() -> Vec<Message> {
     let who = || "web-1:4711 (nightly backup)".to_owned();
     let hosts = || "zk1:2181".to_owned();
     let job = || "job.sh".to_owned();
-    let slow =
-        |trip| M::ConnectionTooSlow { hosts: hosts(), trip, timeout: SPAN, kill_after: SPAN, late: None };
+    let slow = |trip| M::ConnectionTooSlow { hosts: hosts(), trip, timeout: SPAN, kill_after: SPAN };
     let mut messages = vec![
         M::Queued { node: "/a/_c_1-lock-0000000001".to_owned() },
         M::WaitingFor { who: who(), ahead: 2 },
@@ -216,14 +192,6 @@ fn messages() -> Vec<Message> {
         slow(Duration::from_millis(10)),
         slow(Duration::from_secs(2)),
         slow(Duration::from_hours(1000)),
-        M::ConnectionTooSlow {
-            hosts: hosts(),
-            trip: SPAN,
-            timeout: SPAN,
-            kill_after: SPAN,
-            late: Some(Late { longest: SPAN, total: SPAN }),
-        },
-        M::HostTooBusy { trip: SPAN, timeout: SPAN, kill_after: SPAN, delay: SPAN },
         M::NotConfirmed { waited: SPAN },
         M::LastSeenBusy { waited: SPAN, silence: SPAN, holder: Some(who()), ahead: who() },
         M::LastSeenBusy { waited: SPAN, silence: SPAN, holder: None, ahead: who() },
@@ -241,7 +209,6 @@ fn messages() -> Vec<Message> {
         ),
         M::Started { command: job() },
         M::NotAwaited,
-        M::IdlePolicy,
         M::ConnectionLost,
         M::ConnectedAgain,
         M::CommandKilled { command: job() },

@@ -91,16 +91,6 @@ pub struct LockOptions {
     #[arg(long, help_heading = "Command")]
     pub single_child: bool,
 
-    /// When the lock is lost, terminate the command or let it continue
-    #[arg(
-        long,
-        value_name = "ACTION",
-        default_value = "terminate",
-        help_heading = "Command",
-        hide_possible_values = true
-    )]
-    pub on_lost: OnLost,
-
     /// Ask the servers for this session timeout
     ///
     /// After a crash the next contender runs about this much later.
@@ -125,17 +115,6 @@ pub enum Naming {
     #[doc = "kazoo's `Lock`, `ReadLock` and `WriteLock`."]
     #[value(help = None)]
     Kazoo,
-}
-
-/// What happens to the command when the lock is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OnLost {
-    #[doc = "It is stopped before another contender can get the lock."]
-    #[value(help = None)]
-    Terminate,
-    #[doc = "It goes on, with a warning."]
-    #[value(help = None)]
-    Continue,
 }
 
 impl LockOptions {
@@ -176,11 +155,6 @@ impl LockOptions {
             Naming::CuratorRw => Family::CuratorRw,
             Naming::Kazoo => Family::Kazoo,
         }
-    }
-
-    /// Whether the command is stopped when the lock is lost.
-    pub fn on_lost_terminates(&self) -> bool {
-        self.on_lost == OnLost::Terminate
     }
 
     /// Whether zklock exits immediately if the lock is busy: with `-n` or `-w 0`.

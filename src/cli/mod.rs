@@ -29,7 +29,7 @@ pub use self::definition::{Options, definition, own_options};
 use self::definition::{is_on, is_without_servers, part_with};
 pub use self::ensemble::{Ensemble, LogFormat};
 pub use self::invocation::InvocationError;
-pub use self::lock::{LockOptions, Naming, OnLost};
+pub use self::lock::{LockOptions, Naming};
 pub use self::own_script::refuse_own_script;
 pub use self::security::SecurityOptions;
 pub use self::settings::{Setting, SettingValue, Source};

@@ -34,7 +34,6 @@ pub const KEYS: &[&str] = &[
     "signal",
     "kill-after",
     "single-child",
-    "on-lost",
     "naming",
     "label",
     "auth-file",

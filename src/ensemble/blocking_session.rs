@@ -270,7 +270,6 @@ impl<'a> BlockingSession<'a> {
             awaited,
             waited: now.since(wait.since),
             left: wait.until.map(|until| now.until(until)),
-            ready_in: None,
             holds: false,
             hosts: self.hosts.clone(),
             servers: if awaited == Awaited::Answer { vec![] } else { self.servers.clone() },
@@ -604,7 +603,7 @@ impl<'a> BlockingSession<'a> {
                 (self.changed, self.unwatched) = (true, true);
                 Ok(())
             }
-            _ => Ok(()),
+            SessionChange::Connected { .. } => Ok(()),
         }
     }
 }

@@ -82,14 +82,12 @@ impl<'a> Dialer<'a> {
 
     /// Reconnects to a session whose connection is closed. Tries until a server says that the session has ended.
     ///
-    /// Later requests are answered by a server that knows everything committed before them. `away` is called after each
-    /// failed pass.
+    /// Later requests are answered by a server that knows everything committed before them.
     pub(super) async fn reconnect(
         &mut self,
         session: &SessionInfo,
         timeout: Duration,
         speed: ConnectSpeed,
-        away: impl Fn(ConnectFailure),
     ) -> Result<Connection, Error> {
         let mut retry = RetryPlan::for_reconnection(timeout, speed);
         loop {
@@ -100,7 +98,6 @@ impl<'a> Dialer<'a> {
                 drop(write::confirm(&granted.client, &["/".into()]));
                 return Ok(granted);
             }
-            away(retry.result());
             Timer::after(retry.pause(&mut random)).await;
         }
     }

@@ -36,9 +36,8 @@ impl Reconnection<'_> {
         self.library.end().await;
         Timer::after(self.pause.after_loss(clock::now(), self.timeout)).await;
         let events = self.events;
-        let away = |away| events.session(SessionChange::StillAway(away));
         let settings = self.dialer.settings;
-        let reconnecting = self.dialer.reconnect(&self.session, self.timeout, self.speed, away);
+        let reconnecting = self.dialer.reconnect(&self.session, self.timeout, self.speed);
         let watching = diagnose::watch(settings, None, |said| events.servers_say(said));
         let limit = Timer::after(longest_reconnection(self.timeout));
         let granted = match select(select(pin!(reconnecting), pin!(watching)), limit).await {

@@ -4,6 +4,7 @@ use nix::sys::prctl;
 use nix::unistd::execvpe;
 
 use super::spawn::{Launch, SpawnError};
+use crate::process::priority::set_nice;
 use crate::process::sys;
 
 /// Becomes the command with these variables added, in the same process group and under the outer zklock's lease.
@@ -20,8 +21,8 @@ pub fn become_command(mut launch: Launch, variables: &[(String, String)]) -> Spa
     }
     sys::drop_handlers();
     sys::restore_ignored(inherited.ignores_children);
-    if let Some(priority) = inherited.priority {
-        priority.restore();
+    if let Some(nice) = inherited.nice {
+        set_nice(nice);
     }
     // Signals that have arrived since zklock began are delivered here.
     if let Err(error) = inherited.mask.thread_set_mask() {

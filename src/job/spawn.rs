@@ -23,6 +23,7 @@ use super::witness::Witness;
 use crate::link::{InheritedState, Page};
 use crate::plan::Invocation;
 use crate::process::clock;
+use crate::process::priority::set_nice;
 use crate::process::sys::{self, DeadMansSwitch, Image, Spawned};
 use crate::process::system_error::describe;
 
@@ -134,7 +135,7 @@ pub fn spawn(
     page: Page,
     switch: Option<&DeadMansSwitch>,
 ) -> Result<(Pid, Option<Witness>), SpawnError> {
-    let InheritedState { mask, ignores_children, priority, .. } = launch.inherited;
+    let InheritedState { mask, ignores_children, nice, .. } = launch.inherited;
     let worker = getpid();
     let before_exec = mask | Signal::SIGTSTP;
     let latest = latest.map(clock::on_clocks);
@@ -161,8 +162,8 @@ pub fn spawn(
         sys::ignore_until_exec(nix::libc::SIGTSTP);
         before_exec.thread_set_mask()?;
         // Late, since from here on it may wait for a processor, and the worker waits for it.
-        if let Some(priority) = priority {
-            priority.restore();
+        if let Some(nice) = nice {
+            set_nice(nice);
         }
         // The last check, in case all of zklock was frozen since it checked its lease.
         if latest.is_some_and(clock::has_come) {

@@ -19,15 +19,15 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::{Pid, getpgrp, setpgid};
 use zklock_core::exit::Exit;
-use zklock_core::pair::{Deadline, Order, OwnedNode, Report, Stage};
+use zklock_core::pair::{Order, OwnedNode, Report, Stage};
 use zklock_core::signal::SIGCONT;
+use zklock_core::time::BootTime;
 
 pub use self::clean::clean;
 pub use self::page::Page;
 pub use self::socket::{PairSocket, Received};
 pub use self::title::is_worker;
 use crate::process::clock;
-use crate::process::priority::Priority;
 use crate::process::sys::{self, ForkSide};
 
 /// What zklock was started with and has changed for itself, to be restored for the command.
@@ -39,8 +39,8 @@ pub struct InheritedState {
     pub ignores_children: bool,
     /// Whether this process was a child subreaper.
     pub was_subreaper: bool,
-    /// The priority, if zklock has a higher one itself.
-    pub priority: Option<Priority>,
+    /// The nice value, if zklock has a lower one itself.
+    pub nice: Option<i32>,
 }
 
 /// One of the two processes, after the fork. Every signal is blocked in both.
@@ -70,7 +70,7 @@ pub struct MonitorSide {
 pub struct WorkerSide {
     socket: PairSocket,
     page: Page,
-    deadline: Option<Deadline>,
+    deadline: Option<BootTime>,
     /// How often zklock was continued.
     continued: u64,
     /// The process that the user knows as zklock.
@@ -94,7 +94,7 @@ pub fn require_proc() -> io::Result<()> {
 
 /// Forks into two processes. Nothing may have been started before, not even a thread. `priority` is what zklock had, if it
 /// has a higher one now.
-pub fn split(priority: Option<Priority>) -> io::Result<Side> {
+pub fn split(nice: Option<i32>) -> io::Result<Side> {
     let page = Page::map()?;
     let (monitors, workers) =
         socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
@@ -106,7 +106,7 @@ pub fn split(priority: Option<Priority>) -> io::Result<Side> {
     let ignores_children = sys::stop_ignoring_children();
     // Signals that arrive meanwhile stay pending until one of the processes can take them.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
-    let inherited = InheritedState { mask, ignores_children, was_subreaper, priority };
+    let inherited = InheritedState { mask, ignores_children, was_subreaper, nice };
     match sys::split() {
         Ok(ForkSide::Parent(worker)) => {
             drop(workers);
@@ -176,7 +176,7 @@ impl WorkerSide {
 
     /// The command is about to be started. Until it is over, the monitor ends it at its `deadline` unless it has ended
     /// before.
-    pub fn command_begins(&mut self, deadline: Option<Deadline>) {
+    pub fn command_begins(&mut self, deadline: Option<BootTime>) {
         self.page.set_stage(Stage::Running);
         self.set_deadline(deadline);
     }
@@ -186,7 +186,7 @@ impl WorkerSide {
     pub fn command_is_over(&mut self, exit: Exit, limit: Duration) {
         let end = clock::now() + limit;
         self.show_exit(exit);
-        self.set_deadline(Some(Deadline { act: end, latest: end }));
+        self.set_deadline(Some(end));
         self.page.set_stage(Stage::Over);
     }
 
@@ -197,13 +197,13 @@ impl WorkerSide {
     }
 
     /// Sets the time from which on the monitor ends the command.
-    pub fn set_deadline(&mut self, deadline: Option<Deadline>) {
+    pub fn set_deadline(&mut self, deadline: Option<BootTime>) {
         if self.deadline == deadline {
             return;
         }
         self.page.set_deadline(deadline);
         let may_sleep_longer = match (mem::replace(&mut self.deadline, deadline), deadline) {
-            (Some(old), Some(new)) => new.act < old.act,
+            (Some(old), Some(new)) => new < old,
             (None, Some(_)) => true,
             (_, None) => false,
         };

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use nix::unistd::Pid;
 use zklock_core::exit::Exit;
-use zklock_core::pair::{Deadline, Stage};
+use zklock_core::pair::Stage;
 use zklock_core::time::BootTime;
 
 use crate::process::clock::{self, OnClocks};
@@ -59,21 +59,15 @@ impl Page {
     }
 
     /// The deadline, if there is one.
-    pub fn deadline(self) -> Option<Deadline> {
-        let act = load(&self.0.deadline)?;
-        // They are stored one after the other: a reader that sees only some of the new values isn't late because of
-        // that.
-        Some(Deadline { act, latest: load(&self.0.latest).unwrap_or(act) })
+    pub fn deadline(self) -> Option<BootTime> {
+        load(&self.0.deadline)
     }
 
     /// For the worker.
-    pub(super) fn set_deadline(self, deadline: Option<Deadline>) {
+    pub(super) fn set_deadline(self, deadline: Option<BootTime>) {
         match deadline {
-            Some(Deadline { act, latest }) => {
-                store(&self.0.latest, latest);
-                store(&self.0.deadline, act);
-            }
-            // The other numbers don't matter then.
+            Some(deadline) => store(&self.0.deadline, deadline),
+            // The other number doesn't matter then.
             None => self.0.deadline.boot.store(0, SeqCst),
         }
     }
@@ -146,12 +140,10 @@ mod tests {
             assert_eq!(page.exit(), Some(exit));
         }
         let long_ago = BootTime::from_nanos(0);
-        page.set_deadline(Some(Deadline { act: long_ago, latest: clock::now() + Duration::from_secs(7) }));
-        let Some(Deadline { act, latest }) = page.deadline() else {
-            panic!("the start of time must count as a deadline")
-        };
-        assert!(act < clock::now());
-        let left = clock::now().until(latest);
+        page.set_deadline(Some(long_ago));
+        assert!(page.deadline().expect("the start of time counts as a deadline") < clock::now());
+        page.set_deadline(Some(clock::now() + Duration::from_secs(7)));
+        let left = clock::now().until(page.deadline().expect("a deadline"));
         assert!(left > Duration::from_secs(4) && left < Duration::from_secs(9), "{left:?}");
         page.set_deadline(None);
         assert_eq!(page.deadline(), None);

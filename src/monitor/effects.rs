@@ -26,6 +26,10 @@ use crate::process::{clock, service_manager, sys};
 /// The pause between two KILLs of the worker, and of a monitor that can't wait for events.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// How long other zklocks among the command's processes may release their locks after the deadline: milliseconds are
+/// enough, and the lease ends 150 ms after it at the earliest.
+const INNER_GRACE: Duration = Duration::from_millis(50);
+
 impl MonitorLoop {
     /// Carries out an effect, and returns its answer if it has one.
     pub(super) fn carry_out(
@@ -90,7 +94,7 @@ impl MonitorLoop {
 
     /// Ends the worker and every process of the command, unless a process doesn't end and zklock was told to end.
     fn end_everybody(&mut self, path: &LockPath) -> MonitorInput {
-        let latest = self.sources.side.page.deadline().map(|deadline| deadline.latest);
+        let latest = self.sources.side.page.deadline().map(|deadline| deadline + INNER_GRACE);
         let mut sweep =
             Sweep::with_grace_until(latest, clock::now()).without_grace_for(self.sources.side.worker);
         let mut is_reported = false;

@@ -148,7 +148,7 @@ impl MonitorSources for Sources {
 
     fn worker(&self) -> WorkerState {
         let page = self.side.page;
-        let deadline = page.deadline().map(|deadline| deadline.act);
+        let deadline = page.deadline();
         WorkerState { stage: page.stage(), deadline, taken: page.taken() }
     }
 }

@@ -16,7 +16,6 @@ pub mod planted;
 pub mod priority;
 pub mod proc_file;
 pub mod proc_stat;
-pub mod run_delay;
 pub mod service_manager;
 pub mod sys;
 pub mod system_error;

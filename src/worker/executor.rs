@@ -191,7 +191,6 @@ impl<'a> Executor<'a> {
         let watch = LoopWatch {
             events: self.events.clone(),
             page: self.worker.page(),
-            monitor: self.worker.monitor,
             session_timeout: self.settings.session_timeout,
             granted,
             path: self.plan.invocation.first_lock().clone(),

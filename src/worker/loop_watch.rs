@@ -7,7 +7,6 @@ use std::io;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use nix::unistd::{Pid, getppid};
 use zklock_core::exit;
 use zklock_core::pair::Stage;
 use zklock_core::path::LockPath;
@@ -36,7 +35,6 @@ pub(super) struct LoopWatch {
     /// The loop takes these events.
     pub(super) events: Emitter,
     pub(super) page: Page,
-    pub(super) monitor: Pid,
     /// The session timeout that was asked for: it counts until one is granted.
     pub(super) session_timeout: Duration,
     /// The session timeouts that are granted. Disconnected once the loop is over.
@@ -69,7 +67,7 @@ impl LoopWatch {
             let left = self.due().map(|due| clock::now().until(due));
             // A loop that was woken in vain before it was due won't act any more.
             let hangs = missed > CHECKS || missed > 1 && left == Some(Duration::ZERO);
-            if hangs && !self.runs_on() {
+            if hangs {
                 self.end_worker();
             }
             let is_near = left.is_some_and(|left| left < step);
@@ -80,16 +78,9 @@ impl LoopWatch {
         }
     }
 
-    /// When this thread acts for the loop if the monitor doesn't: a little later than that.
+    /// When this thread acts for the loop if the monitor doesn't.
     fn due(&self) -> Option<BootTime> {
-        let deadline = self.page.deadline().filter(|_| self.page.stage() == Stage::Running)?;
-        Some(deadline.act.max(deadline.latest))
-    }
-
-    /// Whether the command may go on without its lock (`--on-lost continue`): the loop may wake up, as long as there is
-    /// a monitor.
-    fn runs_on(&self) -> bool {
-        self.page.stage() == Stage::Running && self.due().is_none() && getppid() == self.monitor
+        self.page.deadline().filter(|_| self.page.stage() == Stage::Running)
     }
 
     /// Ends every process of the command, and then the worker.

@@ -1,7 +1,6 @@
 //! The worker: one loop, which passes events to the core and carries out the core's effects.
 
 mod executor;
-mod host_delay;
 mod inbox;
 mod loop_watch;
 mod main_session;
@@ -16,7 +15,6 @@ use zklock_core::planted::{Mistake, planted};
 use zklock_core::run::{Driver, End, Plan, Step};
 
 use self::executor::{Done, Executor};
-use self::host_delay::HostDelay;
 use self::inbox::Events;
 use self::main_session::MainSession;
 use crate::ensemble::Settings;
@@ -92,7 +90,6 @@ struct UnattendedError(&'static str);
 
 /// Carries out the steps of the run.
 fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
-    let mut host_delay = HostDelay::new();
     loop {
         let mut failed = None;
         let pending = || {
@@ -115,10 +112,8 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
                 Done::Over(end) => return Ok(end),
             },
             Step::Wait(until) => {
-                let command_runs = executor.runs_command();
-                let wait = || events.wait(Some(executor.sources().0), until);
-                let held_up = host_delay.in_wait(command_runs, until, wait);
-                driver.woken(held_up.context("can't wait for what happens")?);
+                events.wait(Some(executor.sources().0), until).context("can't wait for what happens")?;
+                driver.woken();
             }
         }
     }

@@ -37,7 +37,6 @@ fn subcommands_options_and_values(name: &str) {
             ("zklock --naming kaz", "zklock --naming kazoo "),
             ("zklock --naming=kaz", "zklock --naming=kazoo "),
             ("zklock --single-c", "zklock --single-child "),
-            ("zklock --on-lost t", "zklock --on-lost terminate "),
             ("zklock completions fi", "zklock completions fish "),
         ],
     );

@@ -56,7 +56,6 @@ fn a_bad_value_is_refused_with_its_key() {
         ("session-timeout = 1e300", ["session-timeout: 1e300: ", "longer than 30 years"]),
         ("signal = 'NOPE'", ["signal", "not a signal"]),
         ("naming = 'curatr'", ["naming", "curatr: it must be one of curator, "]),
-        ("on-lost = 'panic'", ["on-lost", "panic: it must be one of terminate, continue"]),
         ("quiet = 'yes'", ["quiet", "true or false"]),
         ("quiet = true\nzookeeper = 'a:2181 b:2181'", ["line 2: zookeeper", "write a:2181,b:2181"]),
         ("zookeeper = 'a;b'", ["line 1: zookeeper", "write a,b"]),

@@ -1,12 +1,7 @@
 //! A stopped command is ended when the lock is lost or revoked.
 
-use super::{SHORT, enter, nodes, script, stop};
-use crate::support::{
-    Case, DEADLINE, History, Proxy, Shell, Zklock, is_stopped, pass_time, processes_of, shared, wait_for,
-    wait_until,
-};
-use nix::unistd::Pid;
-use std::time::Duration;
+use super::{SHORT, enter, script, stop};
+use crate::support::{Case, DEADLINE, History, Proxy, Shell, Zklock, shared, wait_until};
 
 /// A job that records that it got TERM, and then exits.
 fn job(case: &Case, history: &History) -> String {
@@ -27,14 +22,6 @@ fn stopped(case: &Case, history: &History, options: &str) -> Shell {
     enter(&mut shell, &line, history, 1);
     stop(&mut shell);
     shell
-}
-
-/// The process id of the job, which is neither the shell nor zklock.
-fn job_pid(case: &Case) -> Pid {
-    wait_for("the job", DEADLINE, || {
-        let all = processes_of(case.marker());
-        all.into_iter().find(|(_, name)| name.starts_with("bash /")).map(|(pid, _)| pid)
-    })
 }
 
 fn delete(case: &Case) {
@@ -107,26 +94,4 @@ fn a_lost_connection_ends_it_before_another_runs() {
     shell.prompt(DEADLINE);
     assert_eq!(shell.code(DEADLINE), 123);
     assert_eq!(history.exclusive_order(), ["first", "next"]);
-}
-
-/// The user has chosen that the command may continue, and continues it with `fg`.
-#[test]
-fn with_on_lost_continue_it_stays_stopped_and_continues_at_fg() {
-    let case = Case::new("stopped-continue");
-    let history = case.history();
-    let mut shell = stopped(&case, &history, "--on-lost continue");
-    let (pid, before) = (job_pid(&case), history.sections().unwrap());
-    delete(&case);
-    let next = case.lock(&[], ["bash", "-c", "exit 0"]).run();
-    next.assert_code(0);
-    pass_time(Duration::from_secs(1));
-    assert!(is_stopped(pid), "nobody has continued it");
-    assert_eq!(history.sections().unwrap(), before);
-    shell.fg();
-    wait_until("it to go on", DEADLINE, || history.sections().unwrap()[0].last > before[0].last);
-    history.finish("first");
-    shell.prompt(DEADLINE);
-    assert_eq!(shell.code(DEADLINE), 0);
-    assert_eq!(told(&case), "");
-    assert!(nodes(&case, &[case.path().to_owned()]).is_empty());
 }

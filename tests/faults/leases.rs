@@ -5,7 +5,6 @@ use super::holder::{
     assert_dead_in_time, confirmations, deaf, now, section, steady, wait_for_job, wait_until_steady,
 };
 use crate::support::{Case, DEADLINE, History, Observer, Proxy, Running, Server, shared, wait_until};
-use nix::sys::signal::Signal;
 use std::thread;
 use std::time::Duration;
 use zookeeper::CreateMode;
@@ -79,26 +78,22 @@ fn each<T: Send>(all: impl IntoIterator<Item = T>, act: impl Fn(T) + Sync) {
     });
 }
 
-/// A name, the fault, and what zklock says about it.
-type Break = (&'static str, fn(&Proxy), &'static str);
+/// A name, and the fault.
+type Break = (&'static str, fn(&Proxy));
 
 const SILENCES: [Break; 4] = [
-    ("to-server", Proxy::blackhole_to_server, ": no server answers"),
-    ("to-client", Proxy::blackhole_to_client, ": no server answers"),
-    ("both-ways", Proxy::blackhole, ": no server answers"),
-    (
-        "refused",
-        |proxy| {
-            proxy.refuse_new(true);
-            proxy.cut_all();
-        },
-        ": the servers refuse one",
-    ),
+    ("to-server", Proxy::blackhole_to_server),
+    ("to-client", Proxy::blackhole_to_client),
+    ("both-ways", Proxy::blackhole),
+    ("refused", |proxy| {
+        proxy.refuse_new(true);
+        proxy.cut_all();
+    }),
 ];
 
 #[test]
 fn a_silence_that_is_shorter_than_the_lease_costs_nothing() {
-    each(SILENCES, |(name, silence, _)| {
+    each(SILENCES, |(name, silence)| {
         let stage = Stage::new(name, shared(), &["--session-timeout", "20"]);
         wait_until_steady(&stage.proxy, 1);
         silence(&stage.proxy);
@@ -113,14 +108,12 @@ fn a_silence_that_is_shorter_than_the_lease_costs_nothing() {
 #[test]
 fn in_a_longer_silence_the_command_is_dead_before_the_session_can_end() {
     let session_timeout = Duration::from_secs(8);
-    each(SILENCES, |(name, silence, reason)| {
+    each(SILENCES, |(name, silence)| {
         let stage = Stage::new(name, shared(), &["--session-timeout", "8"]);
         wait_until_steady(&stage.proxy, 1);
         let since = now();
         silence(&stage.proxy);
-        let line = stage.running.wait_for_line("the lock is lost:", DEADLINE);
-        // On a busy machine zklock may have been late itself.
-        assert!([reason, "starved of processor time"].iter().any(|why| line.contains(why)), "{line}");
+        stage.running.wait_for_line("the lock is lost: no connection for ", DEADLINE);
         stage.ends_in_time(since, session_timeout);
     });
 }
@@ -159,7 +152,6 @@ fn when_the_server_stands_still_the_command_is_dead_before_the_session_can_end()
     let session_timeout = Duration::from_secs(4);
     let options = ["--session-timeout", "4"];
     let stage = Stage::new("standstill", &server, &options);
-    let going_on = Stage::new("going-on", &server, &[&options[..], &["--on-lost", "continue"]].concat());
     let proxy = Proxy::to(&server);
     let case = Case::on(&server, "deaf").through(&proxy.connect_string());
     let history = case.history();
@@ -172,19 +164,10 @@ fn when_the_server_stands_still_the_command_is_dead_before_the_session_can_end()
     for running in [&stage.running, &deaf] {
         running.wait_for_line("was stopped", DEADLINE);
     }
-    going_on.running.wait_for_line("continues (--on-lost continue)", DEADLINE);
     server.thaw();
     stage.ends_in_time(since, session_timeout);
     deaf.wait(DEADLINE).assert_code(123).assert_stderr("the lock is lost");
     assert_dead_in_time(&history, "deaf", since, session_timeout);
-    // This job isn't stopped, and its exit code counts.
-    let Stage { running, history, .. } = &going_on;
-    assert!(running.is_running());
-    history.finish("job");
-    let Stage { running, history, case, .. } = going_on;
-    running.wait(DEADLINE).assert_code(7).assert_stderr("the lock is lost");
-    assert!(section(&history, "job").ended);
-    case.wait_for_contenders(0);
 }
 
 #[test]
@@ -205,53 +188,22 @@ fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_doe
     // On a busy machine a server takes long to come back.
     let options = ["--session-timeout", "60"];
     let stopped = Stage::new("stopped", &server, &options);
-    let going_on = Stage::new("going-on", &server, &["--session-timeout", "60", "--on-lost", "continue"]);
-    let both = [&stopped, &going_on];
-    let nodes = both.map(|stage| stage.case.wait_for_contenders(1));
+    let nodes = stopped.case.wait_for_contenders(1);
     server.kill();
     server.restart();
-    for stage in both {
-        stage.running.wait_for_line("connected again", DEADLINE);
-        stage.wait_for_confirmations(1);
-    }
-    assert_eq!(both.map(|stage| stage.case.wait_for_contenders(1)), nodes);
+    stopped.running.wait_for_line("connected again", DEADLINE);
+    stopped.wait_for_confirmations(1);
+    assert_eq!(stopped.case.wait_for_contenders(1), nodes);
 
     server.restart_empty();
     let observer = Observer::new(&server.connect_string());
     // The server refuses clients that have seen more changes than it has.
     wait_until("the session to be unknown", DEADLINE, || {
         observer.create("/change-", "", CreateMode::EphemeralSequential);
-        both.iter().all(|stage| stage.running.stderr().count("the lock is lost: the session expired") > 0)
+        stopped.running.stderr().count("the lock is lost: the session expired") > 0
     });
     let output = stopped.running.wait(DEADLINE);
     output.assert_code(123).assert_stderr("was stopped");
     assert!(!section(&stopped.history, "job").ended);
-    // A new contender gets the lock. Nothing else can be done about the command that was told to continue.
-    for case in [&stopped.case, &going_on.case] {
-        case.lock(&[], ["true"]).run().assert_code(0);
-    }
-    assert!(going_on.running.is_running());
-    going_on.history.finish("job");
-    going_on.running.wait(DEADLINE).assert_code(7).assert_stderr("continues (--on-lost continue)");
-}
-
-#[test]
-fn a_command_that_is_told_to_go_on_does_so_through_everything() {
-    let options = ["--session-timeout", "4", "--on-lost", "continue"];
-    each(SILENCES, |(name, silence, _)| {
-        let stage = Stage::new(name, shared(), &options);
-        silence(&stage.proxy);
-        stage.running.wait_for_line("continues (--on-lost continue)", DEADLINE);
-        // This is also true when the session is over and the next contender has the lock.
-        let next = crate::support::Zklock::at(&shared().connect_string(), stage.case.marker());
-        next.args([stage.case.path(), "true"]).run().assert_code(0);
-        stage.proxy.pass();
-        assert!(stage.running.is_running());
-        let Stage { running, history, case, .. } = stage;
-        running.signal(Signal::SIGUSR1);
-        history.finish("job");
-        let output = running.wait(DEADLINE);
-        assert!(output.code == Some(7) || output.signal == Some(Signal::SIGUSR1 as i32), "{output}");
-        case.wait_for_contenders(0);
-    });
+    stopped.case.lock(&[], ["true"]).run().assert_code(0);
 }

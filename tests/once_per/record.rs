@@ -44,22 +44,14 @@ fn each_success_is_recorded_once_and_the_command_s_arguments_never() {
 #[test]
 fn a_holder_that_lost_its_node_records_no_success() {
     let case = Case::new("once-lost");
-    let options = [&["--on-lost", "continue"], HOUR].concat();
-    let go = case.dir().join("go");
-    let job = format!("echo running; while ! [ -e '{}' ]; do sleep 0.02; done", go.display());
-    let running = case.lock(&options, ["sh", "-c", &job]).spawn();
-    running.wait_for_stdout("running", DEADLINE);
-    case.zklock().args(["revoke", "--force", case.path()]).run().assert_code(0);
-    running.wait_for_line("deleted by another client", DEADLINE);
-    std::fs::write(&go, "").unwrap();
-    running.wait(DEADLINE).assert_code(0).assert_stderr("the success could not be recorded");
-    assert!(!case.observer().exists(&record(&case)));
-
-    let running = case.lock(HOUR, ["sh", "-c", "trap 'exit 0' TERM; echo running; sleep 60 & wait"]).spawn();
-    running.wait_for_stdout("running", DEADLINE);
-    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-    running.wait(DEADLINE).assert_code(123);
-    assert!(!case.observer().exists(&record(&case)), "a command that was stopped has not succeeded");
+    for (how, why) in [(&["--force"][..], "deleted by another client"), (&[], "revoked by")] {
+        let job = "trap 'exit 0' TERM; echo running; sleep 60 & wait";
+        let running = case.lock(HOUR, ["sh", "-c", job]).spawn();
+        running.wait_for_stdout("running", DEADLINE);
+        case.zklock().arg("revoke").args(how).arg(case.path()).run().assert_code(0);
+        running.wait(DEADLINE).assert_code(123).assert_stderr(why);
+        assert!(!case.observer().exists(&record(&case)), "a command that was stopped has not succeeded");
+    }
 }
 
 #[test]

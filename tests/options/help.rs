@@ -70,7 +70,6 @@ impl Files {
             "--conflict-exit-code" => "3",
             "--command" => "true",
             "--signal" => "INT",
-            "--on-lost" => "continue",
             "--zookeeper" => NOWHERE,
             "--config" => "/dev/null",
             "--acl" => "open",

@@ -124,7 +124,6 @@ fn the_values_that_a_message_shows_are_accepted() {
         ("--signal", "no", "write a name such as ", ", or a number"),
         ("--signal", "33", "write ", ", which is 34"),
         ("--naming", "no", "it must be one of ", "\n"),
-        ("--on-lost", "no", "it must be one of ", "\n"),
         ("--log-format", "no", "it must be one of ", "\n"),
     ] {
         let said = call(&case, &[option, wrong, "PATH", "true"]).run().assert_code(125).stderr.clone();

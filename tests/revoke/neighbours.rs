@@ -70,7 +70,7 @@ fn a_zklock_beside_kazoo_s_locks_can_be_revoked() {
     let zklock = holder(&case, &["--naming", "kazoo"]);
     revoke(&case, &[]).assert_code(0);
     zklock.wait(DEADLINE).assert_code(123).assert_stderr("revoked by");
-    let zklock = holder(&case, &["--naming", "kazoo", "--on-lost", "continue"]);
+    let zklock = holder(&case, &["--naming", "kazoo"]);
     let kazoo_lock = kazoo().take("lock", case.path());
     case.wait_for_contenders(2);
     // If one of the contenders can't be asked, none is.

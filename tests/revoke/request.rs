@@ -1,7 +1,7 @@
 //! A revoked holder stops its command as on TERM, and reports the revoker.
 
-use super::{end, holder, host, revoke};
-use crate::support::{At, Case, DEADLINE, Proxy, op, shared};
+use super::{holder, host, revoke};
+use crate::support::{At, Case, DEADLINE, Proxy, deaf_holder, end_deaf, op, shared};
 use std::time::Duration;
 use zookeeper::CreateMode;
 
@@ -61,11 +61,10 @@ fn the_next_contender_runs_when_the_revoked_holder_has_stopped() {
     assert_eq!(std::fs::read_to_string(&history).unwrap(), "first ended\nnext began\n");
 }
 
-/// The mark stays on the node of a holder with `--on-lost continue`.
 #[test]
 fn a_second_revoke_says_that_the_holder_was_asked_before() {
     let case = Case::new("revoke-twice");
-    let holder = holder(&case, &["--on-lost", "continue"]);
+    let holder = deaf_holder(&case, &[]);
     assert!(revoke(&case, &[]).assert_code(0).stdout.ends_with(": asked to stop\n"));
     holder.wait_for_line("revoked by", DEADLINE);
     let data = || case.observer().data(&format!("{}/{}", case.path(), case.contenders()[0]));
@@ -74,13 +73,13 @@ fn a_second_revoke_says_that_the_holder_was_asked_before() {
     assert_eq!(data(), first, "the first revoker stays in the record");
     let table = case.zklock().args(["status", case.path()]).run().stdout;
     assert!(table.contains("held, asked to stop"), "{table}");
-    end(holder);
+    end_deaf(holder);
 }
 
 #[test]
 fn a_revoke_changes_nothing_else_in_the_record() {
     let case = Case::new("revoke-record");
-    let holder = holder(&case, &["--on-lost", "continue", "--label", "x"]);
+    let holder = deaf_holder(&case, &["--label", "x"]);
     case.wait_for_held_since(1);
     let record = || {
         let node = format!("{}/{}", case.path(), case.contenders()[0]);
@@ -92,7 +91,7 @@ fn a_revoke_changes_nothing_else_in_the_record() {
     let by = after.as_object_mut().unwrap().remove("revoked_by").unwrap();
     assert!(by.as_str().unwrap().starts_with(&host()), "{by}");
     assert_eq!(after, before);
-    end(holder);
+    end_deaf(holder);
 }
 
 #[test]

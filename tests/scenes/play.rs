@@ -277,10 +277,7 @@ impl<'a> Play<'a> {
             };
             let line = self.told_news(who, &news);
             // The number of these changes depends on how busy the machine is.
-            if !matches!(
-                news,
-                ClientEvent::Session(SessionChange::StillAway(_) | SessionChange::ServersSay(_))
-            ) {
+            if !matches!(news, ClientEvent::Session(SessionChange::ServersSay(_))) {
                 self.note(line);
             }
             let is_over = is_last(&news);

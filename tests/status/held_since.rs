@@ -1,7 +1,7 @@
 //! The time since when a lock is held, beside the time when its holder queued.
 
 use super::{end, holder, json, waiter};
-use crate::support::{At, Case, DEADLINE, Proxy, Running, op, shared, start, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, deaf_holder, end_deaf, op, shared, wait_until};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -65,14 +65,14 @@ fn a_waiter_has_no_held_since() {
 #[test]
 fn held_since_is_kept_when_the_holder_is_revoked() {
     let case = Case::new("held-kept");
-    let job = start(&case, &["--on-lost", "continue"], "echo ready; exec sleep 60");
+    let job = deaf_holder(&case, &[]);
     case.wait_for_held_since(1);
     let held = contender(&case, 1)["held_since"].clone();
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     let seen = contender(&case, 1);
     assert!(seen["revoked_by"].is_string(), "{seen}");
     assert_eq!(seen["held_since"], held);
-    end(job);
+    end_deaf(job);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn held_since_does_not_overwrite_a_revoke() {
     let proxy = Proxy::to(shared());
     let case = Case::new("held-mark").through(&proxy.connect_string());
     proxy.once(op::SET_DATA, At::Hold);
-    let job = holder(&case, &["--on-lost", "continue"]);
+    let job = deaf_holder(&case, &[]);
     let node = format!("{}/{}", case.path(), case.contenders()[0]);
     proxy.wait_fired(1, DEADLINE);
     case.observer().set_data(&node, "__REVOKE__");
@@ -103,7 +103,7 @@ fn held_since_does_not_overwrite_a_revoke() {
     job.wait_for_line("revoked", DEADLINE);
     wait_until("the server to refuse it", DEADLINE, || proxy.answered(op::SET_DATA) == 1);
     assert_eq!(case.observer().data(&node).as_deref(), Some("__REVOKE__"));
-    end(job);
+    end_deaf(job);
 }
 
 #[test]

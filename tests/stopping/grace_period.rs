@@ -123,16 +123,3 @@ fn a_stopped_command_is_continued_for_the_signal() {
     assert!(output.assert_code(123).stdout.contains("got TERM"), "{output}");
     assert!(!is_alive(command));
 }
-
-#[test]
-fn with_on_lost_continue_the_command_runs_to_its_end() {
-    let case = Case::new("continue");
-    let script = "trap 'kill $!; exit 9' USR1; trap 'echo got TERM' TERM; sleep 60 & echo ready; wait";
-    let running = start(&case, &["--on-lost", "continue"], script);
-    delete_node(&case);
-    running.wait_for_line("the lock is lost", DEADLINE);
-    running.signal(Signal::SIGUSR1);
-    let output = running.wait(DEADLINE);
-    output.assert_code(9).assert_stderr("continues (--on-lost continue)");
-    assert_eq!(output.stdout, "ready\n");
-}

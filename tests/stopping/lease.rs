@@ -1,12 +1,11 @@
 //! Confirmations stop: the command is dead before another contender can hold the lock.
 
-use super::delete_node;
 use crate::faults::holder::{now, wait_until_steady};
 use crate::support::{
-    Case, DEADLINE, History, Proxy, Server, freeze, is_alive, is_stopped, pass_time, shared, start, thaw,
-    wait_until, worker_of,
+    Case, DEADLINE, History, Proxy, Server, freeze, is_alive, is_stopped, shared, start, thaw, wait_until,
+    worker_of,
 };
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::time::{Duration, Instant};
 
@@ -45,53 +44,9 @@ fn the_command_is_dead_before_the_session_can_expire() {
     let lived = lived_after(last_possible_confirmation, &history);
     assert!(lived < T, "it survived for {lived:?}: {output}");
     output.assert_code(123).assert_stderr("after the last confirmation");
-    // On a busy machine it may be late for longer than it was on time in the server's silence.
-    let reasons = ["confirmed nothing for ", "confirmed too seldom for ", "starved of processor time"];
+    let reasons = ["no answer for ", "no connection for "];
     assert!(reasons.iter().any(|reason| output.stderr.contains(reason)), "{output}");
     assert!(output.stdout.contains("got TERM"), "TERM comes first: {output}");
-}
-
-#[test]
-fn with_on_lost_continue_the_command_runs_on_without_a_server() {
-    let proxy = Proxy::to(shared());
-    let case = Case::new("lease-continue").through(&proxy.connect_string());
-    let go = case.dir().join("go");
-    let script = format!(
-        "trap 'echo got TERM' TERM; echo ready; until [ -e {} ]; do sleep 0.02; done; exit 9",
-        go.display()
-    );
-    let options = ["--session-timeout", "4", "--kill-after", "1", "--on-lost", "continue"];
-    let running = start(&case, &options, &script);
-    proxy.blackhole();
-    running.wait_for_line("the lock is lost", DEADLINE);
-    // Longer than the grace period.
-    pass_time(Duration::from_secs(2));
-    std::fs::write(go, "").expect("a file");
-    let output = running.wait(DEADLINE);
-    output.assert_code(9).assert_stderr("continues (--on-lost continue)");
-    assert_eq!(output.stdout, "ready\n");
-    // The worker asks for the node until it gets an answer.
-    proxy.pass();
-}
-
-/// zklock didn't end it, so its exit is that of a command that was killed.
-#[test]
-fn a_command_that_is_killed_after_the_loss_keeps_its_own_exit_with_on_lost_continue() {
-    for (name, lose) in [("deleted", delete_node as fn(&Case)), ("revoked", revoke)] {
-        let case = Case::new(&format!("lease-killed-{name}"));
-        let running = start(&case, &["--on-lost", "continue"], "echo ready $$; exec sleep 60");
-        let command = pid_of(&running.wait_for_stdout("ready", DEADLINE));
-        lose(&case);
-        running.wait_for_line("continues (--on-lost continue)", DEADLINE);
-        kill(command, Signal::SIGKILL).expect("a command to kill");
-        let output = running.wait(DEADLINE);
-        output.assert_signal(Signal::SIGKILL);
-        assert!(!output.stderr.contains("was stopped"), "{name}: {output}");
-    }
-}
-
-fn revoke(case: &Case) {
-    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub(crate) use {
     namespace::{has_namespaces, unshare},
     neighbour::{Neighbour, NeighbourLock, curator, kazoo},
     observer::Observer,
-    operators::{end, end_holder, holder, host, start},
+    operators::{deaf_holder, end, end_deaf, end_holder, holder, host, start},
     other_user::OtherUser,
     output::Output,
     pipe::Pipe,

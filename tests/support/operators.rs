@@ -26,7 +26,23 @@ pub(crate) fn end(contender: Running) {
     contender.wait(DEADLINE).assert_signal(Signal::SIGTERM);
 }
 
-/// The same, and checks that the contender releases its lock, which it still has.
+/// A holder whose command ignores TERM: it stays for a while after its lock is revoked or lost.
+pub(crate) fn deaf_holder(case: &Case, options: &[&str]) -> Running {
+    let options = [&["--kill-after", "60"], options].concat();
+    let deaf = "trap '' TERM; echo running; while :; do sleep 1; done";
+    let holder = case.lock(&options, ["sh", "-c", deaf]).spawn();
+    holder.wait_for_stdout("running", DEADLINE);
+    holder
+}
+
+/// Ends such a holder once its lock is revoked or lost: a second TERM sends KILL.
+#[track_caller]
+pub(crate) fn end_deaf(holder: Running) {
+    holder.signal(Signal::SIGTERM);
+    holder.wait(DEADLINE).assert_code(123);
+}
+
+/// Ends a holder, and checks that it releases its lock, which it still has.
 #[track_caller]
 pub(crate) fn end_holder(holder: Running) {
     holder.signal(Signal::SIGTERM);

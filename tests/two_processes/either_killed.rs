@@ -199,14 +199,3 @@ fn the_node_of_a_killed_waiter_vanishes() {
     holder.signal(Signal::SIGTERM);
     holder.wait(DEADLINE);
 }
-
-#[test]
-fn a_command_without_a_lease_to_keep_dies_with_either_all_the_same() {
-    let case = Case::new("kill-9-continue");
-    let running = start(&case, &["--on-lost", "continue"], FAMILY);
-    assert_cleaned_up(&case, || running.signal(Signal::SIGKILL));
-    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
-    let running = start(&case, &["--on-lost", "continue"], FAMILY);
-    assert_cleaned_up(&case, || kill_worker(&running));
-    assert_lost(&case, running);
-}

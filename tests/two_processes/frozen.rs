@@ -68,7 +68,7 @@ fn the_command_of_a_frozen_worker_ends_before_the_next_runs() {
 fn signals_that_a_frozen_worker_has_no_room_for_reach_the_command_later() {
     const MANY: usize = 600;
     let case = Case::new("frozen-signals");
-    let running = case.lock(&["--on-lost", "continue"], signal_counter(false)).spawn();
+    let running = case.lock(&["--session-timeout", "40"], signal_counter(false)).spawn();
     running.wait_for_stdout("ready", DEADLINE);
     let worker = worker_of(running.pid());
     freeze(worker);

@@ -53,21 +53,3 @@ fn a_waiter_whose_loop_hangs_without_a_monitor_leaves_the_queue() {
     assert_eq!(waiter.wait(DEADLINE).assert_signal(Signal::SIGKILL).stdout, "");
     end(holder);
 }
-
-/// The monitor lets the command run, and so does the thread that watches the loop.
-#[test]
-fn a_hung_loop_whose_job_may_go_on_loses_the_lock_and_goes_on() {
-    let case = Case::new("hung-continue");
-    let options = ["--session-timeout", "4", "--on-lost", "continue"];
-    let running = case.lock(&options, ["sh", "-c", "echo ready; read line; exit 7"]);
-    let gate = case.dir().join("gate");
-    nix::unistd::mkfifo(&gate, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
-    let running = running.prelude(&format!("exec <>'{}'", gate.display())).spawn();
-    running.wait_for_stdout("ready", DEADLINE);
-    let hung = Hung::in_its_first_thread(worker_of(running.pid()));
-    case.wait_for_contenders(0);
-    drop(hung);
-    running.wait_for_line("the lock is lost", DEADLINE);
-    std::fs::write(&gate, "\n").expect("a line");
-    running.wait(DEADLINE).assert_code(7);
-}

@@ -2,8 +2,7 @@
 
 use super::{HAND_OFF, kill_worker};
 use crate::support::{
-    At, Case, DEADLINE, Proxy, Running, end, freeze, is_alive, is_stopped, op, processes_of, shared, start,
-    thaw, wait_until, worker_of,
+    At, Case, DEADLINE, Proxy, Running, freeze, is_alive, op, shared, start, thaw, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -159,23 +158,4 @@ fn a_worker_killed_between_the_job_s_end_and_the_release_kills_no_other_process_
     output.assert_code(5).assert_stderr("the command had ended before");
     assert_eq!(case.contenders(), [""; 0]);
     assert_spared(bystander);
-}
-
-#[test]
-fn a_frozen_worker_whose_job_may_go_on_is_left_alone() {
-    let case = Case::new("frozen-continue");
-    let options = ["--session-timeout", "4", "--on-lost", "continue"];
-    let running = start(&case, &options, "echo ready; sleep 60; :");
-    let worker = worker_of(running.pid());
-    freeze(worker);
-    let began = Instant::now();
-    wait_until("the session's end", DEADLINE, || {
-        began.elapsed() > Duration::from_secs(4) && case.contenders().is_empty()
-    });
-    let job = processes_of(case.marker());
-    assert_eq!(job.len(), 4, "monitor, worker, the shell and its sleep: {job:?}");
-    assert!(is_stopped(worker));
-    thaw(worker);
-    running.wait_for_line("the lock is lost", DEADLINE);
-    end(running);
 }

@@ -50,7 +50,7 @@ fn a_monitor_that_waits_for_the_servers_to_delete_the_node_says_so() {
 /// Some descendants have left the process group, the session and the parent.
 #[test]
 fn the_command_of_a_killed_worker_ends_before_the_lock_is_released() {
-    for options in [&[][..], &["--on-lost", "continue"], &["-s"], &["--slots", "2"]] {
+    for options in [&[][..], &["-s"], &["--slots", "2"]] {
         let case = Case::new("worker-holds");
         let job_script =
             "(setsid sleep 61 & sleep 62 &); env -i sleep 63 & sleep 64 | sleep 65 & echo ready; sleep 66; :";

@@ -72,7 +72,10 @@ fn all_contenders_of_both_versions_are_asked() {
 fn a_revoked_holder_that_continues_is_shown_by_both_versions() {
     in_both_orders(|first, second| {
         let case = Case::new("upgrade-revoke-continue");
-        let holder = first.hold(&case, &["--on-lost", "continue", "--label", "stays"]);
+        let deaf = "trap '' TERM; while :; do sleep 1; done";
+        let options = ["--kill-after", "60", "--label", "stays"];
+        let holder = first.zklock(&case).args(options).args([case.path(), "--", "sh", "-c", deaf]).spawn();
+        wait_until_it_runs(&holder);
         revoke(second, &case, &[]);
         for version in [first, second] {
             let output = version.zklock(&case).args(["status", "--json", case.path()]).run();

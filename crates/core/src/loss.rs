@@ -1,22 +1,22 @@
-//! Why a lock was lost, in words that name the cause as far as it can be known.
+//! Why a lock was lost.
 
-use std::fmt;
 use std::time::Duration;
 
-use super::protocol::{ConnectFailure, RequestError};
+use super::protocol::RequestError;
 use super::text;
 use crate::queue::contender::ContentionError;
 
 /// Why the lock can't be trusted any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
+    /// The lease is nearly over.
     LeaseOver {
-        confirmed: Confirmed,
-        silence: Option<Silence>,
-        late: Option<Late>,
+        silence: Silence,
+        /// How late zklock noticed that: a host that stops it, or that gives it no processor time.
+        late: Duration,
     },
-    /// The session has ended; how late zklock itself was, if that explains it.
-    Session(RequestError, Option<Late>),
+    /// The session has ended.
+    Session(RequestError),
     /// Another client deleted zklock's node.
     NodeDeleted,
     /// Another client revoked the lock; its description, if known.
@@ -26,64 +26,39 @@ pub enum Loss {
     MonitorDied,
 }
 
-/// What the ensemble confirmed before the end of a lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confirmed {
-    NothingFor(Duration),
-    /// Something, shortly before the end. It didn't make up for the silence before it. The time is that since which the
-    /// lease counts.
-    TooSeldomFor(Duration),
-}
-
-/// How late zklock was with what it had to do: a host that stops it or starves it of processor time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Late {
-    /// The longest delay.
-    pub longest: Duration,
-    /// All delays together.
-    pub total: Duration,
-}
-
-/// Why there were no confirmations, apart from zklock itself.
+/// Why the lease wasn't renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Silence {
-    /// There is no connection; how the servers reacted to the attempts to connect.
-    Connection(Duration, Option<ConnectFailure>),
-    /// There was no connection, and it came back too late.
-    ConnectionWasAway(Duration),
-    /// zklock is connected, and a request has been unanswered for this long.
-    Server(Duration),
-    /// Answers arrive, and take this long.
-    SlowConnection(Duration),
-    /// The ACL of zklock's node was changed, and confirmations are refused.
-    Forbidden,
+    /// There has been no connection for this long.
+    NoConnection(Duration),
+    /// No confirmation that was sent in this time has renewed the lease.
+    NoAnswer(Duration),
 }
 
 impl Loss {
     /// The reason in one word, for programs, and the message, with `verb` for the tense: "is" or "was".
     pub fn told(&self, verb: &str) -> (&'static str, String) {
-        let lost = |why: &dyn fmt::Display| format!("the lock {verb} lost: {why}");
         match self {
-            Self::LeaseOver { silence: None, late: Some(late), .. } => {
-                ("lease", lost(&format!("{late}, and the session may end")))
-            }
-            Self::LeaseOver { confirmed, silence, late } => {
-                let late = late.map(|late| format!("; {}", late.told())).unwrap_or_default();
-                let why = silence.map(|silence| format!(" ({silence}{late})")).unwrap_or_default();
-                let confirmed = match confirmed {
-                    Confirmed::NothingFor(time) => format!("nothing for {}", text::time(*time)),
-                    Confirmed::TooSeldomFor(time) => format!("too seldom for {}", text::time(*time)),
+            Self::LeaseOver { silence, late } => {
+                let (what, span) = match silence {
+                    Silence::NoConnection(span) => ("connection", *span),
+                    Silence::NoAnswer(span) => ("answer", *span),
                 };
-                ("lease", lost(&format!("the ensemble confirmed {confirmed}{why}, and the session may end")))
+                // Less than that can't have cost the lease.
+                let late = Some(*late).filter(|late| *late * 4 >= span);
+                let late = late.map(|late| format!(", and zklock woke up {} late", text::time(late)));
+                let span = text::time(span);
+                ("lease", format!("the lock {verb} lost: no {what} for {span}{}", late.unwrap_or_default()))
             }
-            Self::Session(failure, Some(late)) => ("session", lost(&format!("{late}, and {failure}"))),
-            Self::Session(failure, None) => ("session", lost(failure)),
-            Self::NodeDeleted => ("deleted", lost(&"its node was deleted by another client")),
+            Self::Session(failure) => ("session", format!("the lock {verb} lost: {failure}")),
+            Self::NodeDeleted => {
+                ("deleted", format!("the lock {verb} lost: its node was deleted by another client"))
+            }
             Self::Revoked(by) => {
                 let by = by.as_deref().unwrap_or("another client");
                 ("revoked", format!("the lock {verb} revoked by {by}"))
             }
-            Self::Queue(error) => ("queue", lost(error)),
+            Self::Queue(error) => ("queue", format!("the lock {verb} lost: {error}")),
             Self::MonitorDied => ("monitor", format!("the monitor process {verb} killed")),
         }
     }
@@ -102,10 +77,10 @@ impl Loss {
         }
     }
 
-    /// How late zklock was, if that is a reason.
-    pub fn late(&self) -> Option<Late> {
+    /// How late zklock noticed that the lease was nearly over.
+    pub fn late(&self) -> Option<Duration> {
         match self {
-            Self::LeaseOver { late, .. } | Self::Session(_, late) => *late,
+            Self::LeaseOver { late, .. } => Some(*late),
             _ => None,
         }
     }
@@ -115,62 +90,6 @@ impl Loss {
         match self {
             Self::Revoked(by) => by.clone(),
             _ => None,
-        }
-    }
-}
-
-/// Why a process does nothing for a while.
-pub const STARVED: &str = "(stopped, or starved of processor time)";
-
-/// No host sleeps for longer.
-const LONGEST_PAUSE: Duration = Duration::from_hours(24 * 365);
-
-impl Late {
-    /// In words, without why.
-    fn told(self) -> String {
-        let Self { longest, total } = self;
-        let is_one = longest * 2 >= total;
-        match (text::time(longest), text::time(total)) {
-            (longest, _) if is_one => format!("zklock hung for {longest}"),
-            (longest, total) => format!("zklock was up to {longest} late, {total} in all"),
-        }
-    }
-}
-
-impl fmt::Display for Late {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.longest > LONGEST_PAUSE {
-            return f.write_str(
-                "zklock's clocks jumped, as under faketime, which must not be in zklock's process",
-            );
-        }
-        write!(f, "{} {STARVED}", self.told())
-    }
-}
-
-impl fmt::Display for Silence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Connection(span, away) => {
-                write!(f, "no connection for {}", text::time(*span))?;
-                match away {
-                    Some(ConnectFailure::Refused) => f.write_str(": the servers refuse one"),
-                    Some(ConnectFailure::Silent) => f.write_str(": no server answers"),
-                    None => Ok(()),
-                }
-            }
-            Self::ConnectionWasAway(span) => {
-                write!(f, "there was no connection for {}, and it came back too late", text::time(*span))
-            }
-            Self::Server(span) => {
-                write!(f, "the server that it is connected to has been silent for {}", text::time(*span))
-            }
-            Self::Forbidden => {
-                f.write_str("the ACL of its node was changed and doesn't let zklock read it any more")
-            }
-            Self::SlowConnection(trip) => {
-                write!(f, "the connection is slow: an answer took {}", text::time(*trip))
-            }
         }
     }
 }

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::duration;
-use super::loss::{Late, Loss};
+use super::loss::Loss;
 use super::protocol::RequestError;
-use super::server_wait::{Awaited, ServerWait};
+use super::server_wait::ServerWait;
 use super::signal;
 use super::text::{time, whole};
 use crate::lease::latency::smallest_timeout;
@@ -64,12 +64,8 @@ pub enum LeftStopped {
 /// What happens to the command when the lock is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    Continues,
     /// It gets this signal now, and KILL after a while.
-    Stopped {
-        signal: i32,
-        kill_in: Duration,
-    },
+    Stopped { signal: i32, kill_in: Duration },
     /// It gets KILL now.
     Killed,
 }
@@ -183,18 +179,6 @@ pub enum Message {
         /// The session timeout.
         timeout: Duration,
         kill_after: Duration,
-        /// How late zklock was in its last session timeout, if that is a reason.
-        late: Option<Late>,
-    },
-    /// This host may let zklock be too late to stop the command.
-    HostTooBusy {
-        /// How long an answer takes.
-        trip: Duration,
-        /// The session timeout.
-        timeout: Duration,
-        kill_after: Duration,
-        /// How long the host may let zklock wait for a processor.
-        delay: Duration,
     },
     /// `-w` ran out while zklock was first in the queue.
     NotConfirmed {
@@ -247,8 +231,6 @@ pub enum Message {
     },
     /// The command is setsid(1) and ends as soon as it has started what the lock is for.
     NotAwaited,
-    /// zklock has the scheduling policy `SCHED_IDLE`.
-    IdlePolicy,
     ConnectionLost,
     ConnectedAgain,
     LockLost {
@@ -337,15 +319,11 @@ impl LogEntry {
 }
 
 fn awaiting(level: Level, wait: &ServerWait) -> LogEntry {
-    let report = LogEntry::new(level, "awaiting_servers", wait.to_string())
+    LogEntry::new(level, "awaiting_servers", wait.to_string())
         .with("awaited", wait.awaited.word())
         .with("awaited_for", seconds(wait.waited))
         .with("left", wait.left.map(seconds))
-        .with("servers", wait.servers.clone());
-    if wait.awaited == Awaited::Lease {
-        return report.with("ready_in", wait.ready_in.map(seconds));
-    }
-    report
+        .with("servers", wait.servers.clone())
 }
 
 /// A span of time in JSON: in seconds, rounded to the millisecond.
@@ -496,15 +474,8 @@ impl Message {
                 let by = by.as_deref().unwrap_or("another client");
                 LogEntry::error("revoked", format!("its place in the queue was revoked by {by}"))
             }
-            Self::ConnectionTooSlow { hosts, trip, timeout, kill_after, late } => {
-                let why = late.map_or_else(
-                    || format!("the connection to {hosts} is too slow"),
-                    |late| late.to_string(),
-                );
-                LogEntry::error("slow_line", too_slow(&why, *trip, *timeout, *kill_after))
-            }
-            Self::HostTooBusy { trip, timeout, kill_after, delay } => {
-                LogEntry::error("busy_host", too_busy(*trip, *timeout, *kill_after, *delay))
+            Self::ConnectionTooSlow { hosts, trip, timeout, kill_after } => {
+                LogEntry::error("slow_line", too_slow(hosts, *trip, *timeout, *kill_after))
             }
             Self::NotConfirmed { waited } => LogEntry::error(
                 "no_answer",
@@ -578,12 +549,6 @@ impl Message {
                 "not_awaited",
                 "setsid doesn't wait here for what it runs, and the lock is released when setsid ends: write setsid -w",
             ),
-            Self::IdlePolicy => LogEntry::warning(
-                "warning",
-                "on a busy host zklock may get no processor time to stop the command when the lock is lost, because its \
-                 scheduling policy is SCHED_IDLE; give it to the command only: zklock PATH -- chrt --idle 0 COMMAND",
-            )
-            .with("reason", "idle_policy"),
             Self::ConnectionLost => {
                 LogEntry::step("disconnected", "connection lost; the command continues while the lease lasts")
             }
@@ -594,10 +559,8 @@ impl Message {
                     .with("command", command.as_str())
                     .with("reason", reason)
                     .with("by", loss.revoked_by())
-                    .with("stops", *fate != Fate::Continues)
-                    .with("kill_in", fate.kill_in().map(seconds))
-                    .with("late", loss.late().map(|late| seconds(late.longest)))
-                    .with("late_in_all", loss.late().map(|late| seconds(late.total)))
+                    .with("kill_in", seconds(fate.kill_in()))
+                    .with("late", loss.late().map(seconds))
             }
             Self::CommandStopped { loss, command, after } => {
                 let (reason, why) = loss.told("was");
@@ -610,8 +573,7 @@ impl Message {
                     .with("reason", reason)
                     .with("by", loss.revoked_by())
                     .with("unconfirmed_for", after.map(seconds))
-                    .with("late", loss.late().map(|late| seconds(late.longest)))
-                    .with("late_in_all", loss.late().map(|late| seconds(late.total)))
+                    .with("late", loss.late().map(seconds))
             }
             Self::CommandKilled { command } => {
                 let text = format!(
@@ -667,12 +629,11 @@ pub fn before_silence(span: Duration) -> String {
 }
 
 impl Fate {
-    /// How long until it gets KILL; `None`: it doesn't.
-    fn kill_in(self) -> Option<Duration> {
+    /// How long until it gets KILL.
+    fn kill_in(self) -> Duration {
         match self {
-            Self::Continues => None,
-            Self::Stopped { kill_in, .. } => Some(kill_in),
-            Self::Killed => Some(Duration::ZERO),
+            Self::Stopped { kill_in, .. } => kill_in,
+            Self::Killed => Duration::ZERO,
         }
     }
 }
@@ -680,7 +641,6 @@ impl Fate {
 impl fmt::Display for Fate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Continues => f.write_str("continues (--on-lost continue)"),
             Self::Stopped { signal, kill_in } => {
                 write!(
                     f,
@@ -724,31 +684,15 @@ impl Holder {
     }
 }
 
-/// What to do about answers that take `trip`, and a host that may be late by `delay`.
-fn longer_timeout(trip: Duration, timeout: Duration, kill_after: Duration, delay: Duration) -> String {
-    match smallest_timeout(trip, delay, kill_after) {
+/// What to do about answers that take `trip`.
+fn too_slow(hosts: &str, trip: Duration, timeout: Duration, kill_after: Duration) -> String {
+    let remedy = match smallest_timeout(trip, kill_after) {
         Some(enough) if enough <= timeout => "a longer --session-timeout may help".to_owned(),
         Some(enough) => format!("use --session-timeout {} or more", enough.as_secs()),
         None => "no session timeout is long enough for that".to_owned(),
-    }
-}
-
-fn too_busy(trip: Duration, timeout: Duration, kill_after: Duration, delay: Duration) -> String {
-    let remedy = longer_timeout(trip, timeout, kill_after, delay);
+    };
     format!(
-        "zklock gets too little processor time on this host: it has waited {} for a processor, and with a session timeout \
-         of {} it could be too late to stop the command, which was not started; {remedy}, or give zklock a higher \
-         priority or a larger share",
-        time(delay),
-        time(timeout)
-    )
-}
-
-/// `why` answers take so long.
-fn too_slow(why: &str, trip: Duration, timeout: Duration, kill_after: Duration) -> String {
-    let remedy = longer_timeout(trip, timeout, kill_after, Duration::ZERO);
-    format!(
-        "{why}: an answer takes {}, and with a session timeout of {} the command would \
+        "the connection to {hosts} is too slow: an answer takes {}, and with a session timeout of {} the command would \
          be stopped for lack of answers, so it was not started; {remedy}",
         time(trip),
         time(timeout)
@@ -764,8 +708,7 @@ mod tests {
         let remedy = |trip: u64, timeout: u64| {
             let (trip, timeout) = (Duration::from_millis(trip), Duration::from_secs(timeout));
             let (hosts, kill_after) = ("zk1:2181".to_owned(), Duration::from_secs(5));
-            let message =
-                Message::ConnectionTooSlow { hosts, trip, timeout, kill_after, late: None }.to_string();
+            let message = Message::ConnectionTooSlow { hosts, trip, timeout, kill_after }.to_string();
             message.split_once("; ").map(|(_, remedy)| remedy.to_owned()).unwrap_or_default()
         };
         assert_eq!(remedy(100, 1), "use --session-timeout 2 or more");

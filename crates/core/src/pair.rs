@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::exit::Exit;
 use super::path::NodePath;
-use super::time::BootTime;
 
 /// The worker's stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,15 +14,6 @@ pub enum Stage {
     Running,
     /// The command has ended and is reaped, or could not be started.
     Over,
-}
-
-/// When the monitor must act in place of a worker that is hung or stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deadline {
-    /// From this time on, a worker that hasn't ended the command counts as frozen, and the monitor ends the command.
-    pub act: BootTime,
-    /// Until this time, other zklocks among the command's processes may release their locks.
-    pub latest: BootTime,
 }
 
 /// From the worker to the monitor.

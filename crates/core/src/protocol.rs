@@ -308,8 +308,6 @@ pub enum SessionChange {
     Disconnected,
     /// There is no connection yet; what each server says, with the remedy. Repeated as long as that is so.
     ServersSay(Vec<String>),
-    /// Every server was tried for a new connection, without success.
-    StillAway(ConnectFailure),
     /// Connected again in the same session. The servers no longer have zklock's watches.
     Reconnected,
     /// The session has ended: it expired, or the server refuses zklock.

@@ -16,8 +16,6 @@ pub struct ServerWait {
     pub waited: Duration,
     /// When it ends in any case: zklock gives up, or, if it holds the lock, loses it.
     pub left: Option<Duration>,
-    /// When it will be over, if that can be told.
-    pub ready_in: Option<Duration>,
     /// Whether a command runs under the lock.
     pub holds: bool,
     /// The servers, as in the connect string.
@@ -90,9 +88,6 @@ impl fmt::Display for ServerWait {
             Some(left) => write!(f, ", {} left", rounded_up(left))?,
             None => {}
         }
-        if let Some(ready_in) = self.ready_in {
-            write!(f, "; ready in about {}", rounded_up(ready_in))?;
-        }
         f.write_str(&said(&self.servers))
     }
 }
@@ -120,7 +115,6 @@ mod tests {
             awaited: Awaited::Session,
             waited: span(3),
             left: Some(span(7)),
-            ready_in: None,
             holds: false,
             hosts,
             servers: vec![],
@@ -139,11 +133,7 @@ mod tests {
         );
         let nearly_over = ServerWait { left: Some(Duration::from_millis(1)), ..connecting.clone() };
         assert!(nearly_over.to_string().ends_with(", 1 s left"));
-        let endless =
-            ServerWait { awaited: Awaited::Lease, left: None, ready_in: Some(span(8)), ..connecting };
-        assert_eq!(
-            endless.to_string(),
-            "first in the queue, waiting for a fresh lease for 3 s; ready in about 8 s"
-        );
+        let endless = ServerWait { awaited: Awaited::Lease, left: None, ..connecting };
+        assert_eq!(endless.to_string(), "first in the queue, waiting for a fresh lease for 3 s");
     }
 }

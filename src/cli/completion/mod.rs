@@ -161,7 +161,6 @@ mod tests {
         assert_eq!(words("zklock completions "), ["bash", "zsh", "fish"]);
         assert_eq!(words("zklock --naming cur"), ["curator", "curator-rw"]);
         assert_eq!(words("zklock --naming=k"), ["--naming=kazoo"]);
-        assert_eq!(words("zklock -n --on-lost "), ["terminate", "continue"]);
         assert_eq!(words("zklock --signal US"), ["USR1", "USR2"]);
         assert_eq!(words("zklock --signal RT"), ["RTMIN", "RTMAX"]);
         assert_eq!(typed("zklock --tls-ca /e").shell, ByShell::Files);

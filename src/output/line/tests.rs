@@ -98,7 +98,6 @@ fn of_a_wait_for_the_servers_the_times_stay() {
         awaited: Awaited::Session,
         waited: Duration::from_secs(3),
         left: Some(Duration::from_secs(7)),
-        ready_in: None,
         holds: false,
         hosts: "zk1:2181".to_owned(),
         servers: vec!["zk1:2181: connection refused; nothing listens there".to_owned()],

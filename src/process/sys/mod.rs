@@ -8,7 +8,6 @@ mod dead_mans_switch;
 mod fork;
 mod image;
 mod page;
-mod policy;
 mod process;
 mod signals;
 mod spawn;
@@ -23,7 +22,6 @@ pub use self::dead_mans_switch::DeadMansSwitch;
 pub use self::fork::{ForkSide, die_with, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
 pub use self::page::{SharedMoment, SharedPage};
-pub use self::policy::set_policy;
 pub use self::process::{detach_from_caller, exit_at_once, fail_on_abort, inherited_descriptors};
 pub use self::signals::{
     contains, die_of, drop_handlers, end_process_1_by, ignore_until_exec, is_ignored, restore_ignored, send,

@@ -32,7 +32,7 @@ use crate::run::surroundings;
 
 pub(super) fn run(wait: &WaitOptions, options: &Options) -> Result<Exit> {
     // It starts no command that could outlive a lock.
-    let around = surroundings(options.ensemble.log_format == LogFormat::Text, false);
+    let around = surroundings(options.ensemble.log_format == LogFormat::Text);
     let plan = options.plan_of_wait(wait, around);
     let mut settings =
         Settings::new(&options.connection(), plan.connect_by()).with_context(|| plan.first.to_string())?;

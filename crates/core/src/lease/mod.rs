@@ -14,7 +14,7 @@ use crate::time::BootTime;
 #[cfg(test)]
 mod tests;
 
-/// How long it may take from KILL until the last process of a job is reaped.
+/// How long it takes at least from KILL until the last process of a job is reaped.
 const REAPING: Duration = Duration::from_millis(200);
 
 /// One session's lease, renewed by confirmations.
@@ -30,8 +30,6 @@ pub struct Lease {
     counts_from: Option<BootTime>,
     /// The confirmations that can be *c* or *a* of a later one, oldest first.
     confirmed: VecDeque<Confirmation>,
-    /// How late this host may let zklock be with what is due at a certain time.
-    delay: Duration,
     over: bool,
 }
 
@@ -48,20 +46,14 @@ impl Lease {
     /// The lease of a new session: `began` is just before its connect request was sent, `timeout` is the session
     /// timeout that the server granted.
     pub fn new(began: BootTime, timeout: Duration) -> Self {
-        Self {
-            timeout,
-            counts_from: Some(began),
-            confirmed: VecDeque::new(),
-            delay: Duration::ZERO,
-            over: false,
-        }
+        Self { timeout, counts_from: Some(began), confirmed: VecDeque::new(), over: false }
     }
 
     /// A new lease for an existing session: it covers no time until new confirmations span a third of the session
     /// timeout. Only for a session without a running command: every process that ran under the old lease must be gone.
     #[must_use]
     pub fn unconfirmed(&self) -> Self {
-        Self { counts_from: None, confirmed: VecDeque::new(), over: false, ..*self }
+        Self { timeout: self.timeout, counts_from: None, confirmed: VecDeque::new(), over: false }
     }
 
     /// Takes in a confirmation sent at `sent` whose answer arrived `now`. Returns `false` if the lease had already run
@@ -115,52 +107,21 @@ impl Lease {
         }
     }
 
-    /// From now on zklock may be late by `delay` with what is due at a certain time, as on a host that starves it of processor
-    /// time. KILL comes earlier by that, and the monitor's take-over before a stop has begun by at least half of it. That
-    /// shortens the command's time to end by itself first, to a twelfth of the session timeout, and then the silence that is
-    /// tolerated.
-    pub fn expect_delay(&mut self, delay: Duration) {
-        if !planted(Mistake::DelayForgotten) {
-            self.delay = delay;
-        }
-    }
-
-    /// How late zklock may be.
-    pub fn expected_delay(&self) -> Duration {
-        self.delay
-    }
-
-    /// The same lease on a host that is on time.
-    #[must_use]
-    pub fn on_time(&self) -> Self {
-        Self { delay: Duration::ZERO, ..self.clone() }
-    }
-
-    /// When stopping the job must begin so that the job is gone by the lease end. The stop takes at most a sixth of the
-    /// session timeout, unless zklock may be late by more; the rest of the lease is left for tolerating silence.
+    /// When stopping the job must begin so that the job is gone by the lease end: the grace before KILL, at most a twelfth
+    /// of the session timeout. The rest of the lease is left for tolerating silence.
     pub fn stop_at(&self, kill_after: Duration) -> BootTime {
-        let stop = (kill_after + REAPING).min(self.timeout / 6);
-        // Some of the time between TERM and KILL is left in any case.
-        let least = stop.saturating_sub(self.margin()).min(self.timeout / 12);
-        self.before_the_end(stop.max(self.margin() + self.delay + least))
+        self.before_the_end(self.reserve() + kill_after.min(self.timeout / 12))
     }
 
-    /// When KILL must be sent so that the job is reaped by the lease end, and not merely dying.
+    /// When KILL must be sent so that the job is reaped by the lease end, even if this host is late.
     pub fn kill_at(&self) -> BootTime {
-        self.before_the_end(self.margin() + self.delay)
+        self.before_the_end(self.reserve())
     }
 
-    /// When the monitor must act if the worker hasn't begun to stop the job: halfway between the time to stop and the
-    /// time to kill, so that the job is dead in time on a busy machine too.
-    pub fn take_over_at(&self, kill_after: Duration) -> BootTime {
-        let stop_at = self.stop_at(kill_after);
-        stop_at + (stop_at.until(self.kill_at()) / 2).max(self.margin() / 4)
-    }
-
-    /// When the monitor must act if the worker has begun to stop the job and hasn't killed it: a little after
-    /// [`kill_at`](Self::kill_at), so that only a frozen worker is overridden.
-    pub fn too_late_at(&self) -> BootTime {
-        self.before_the_end(self.margin() * 3 / 4 + self.delay)
+    /// When the monitor must act if the job hasn't been killed: late enough that only a frozen worker is overridden, and
+    /// early enough for the monitor to reap the job.
+    pub fn take_over_at(&self) -> BootTime {
+        self.before_the_end((self.timeout / 24).max(REAPING).min(self.reserve() * 3 / 4))
     }
 
     fn before_the_end(&self, reserve: Duration) -> BootTime {
@@ -170,9 +131,9 @@ impl Lease {
         self.end().before(reserve)
     }
 
-    /// How long before the lease end KILL is sent if zklock is on time.
-    fn margin(&self) -> Duration {
-        REAPING.min(self.timeout / 12)
+    /// How long before the lease end KILL is sent: the time for which the host may be late with it.
+    fn reserve(&self) -> Duration {
+        REAPING.max(self.timeout / 12)
     }
 
     /// The session timeout that the server granted.
@@ -184,11 +145,6 @@ impl Lease {
     /// up, because four steps must reach the third that the rule requires; otherwise it would take five.
     pub fn step(&self) -> Duration {
         (self.timeout + Duration::from_nanos(11)) / 12
-    }
-
-    /// When the confirmation was sent from which the lease counts. What happened before can't have shortened it.
-    pub fn counts_from(&self) -> BootTime {
-        self.counts_from.unwrap_or_else(|| self.last_confirmed())
     }
 
     /// When the newest confirmation was sent; before the first one, when the session was requested.

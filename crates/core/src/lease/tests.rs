@@ -55,35 +55,7 @@ fn a_steady_holder_s_lease_ends_seven_twelfths_after_the_newest() {
     assert_eq!(lease.end(), answered + T * 7 / 12);
     assert_eq!(lease.last_confirmed(), answered);
     assert_eq!(lease.stop_at(Duration::from_mins(1)), answered + T * 5 / 12);
-    assert_eq!(lease.stop_at(Duration::from_millis(800)), lease.end().before(Duration::from_secs(1)));
-    assert_eq!(lease.kill_at(), lease.end().before(REAPING));
-    assert_eq!(
-        lease.take_over_at(Duration::from_millis(800)),
-        lease.end().before(Duration::from_millis(600))
-    );
-    assert_eq!(lease.take_over_at(Duration::ZERO), lease.too_late_at());
-}
-
-#[test]
-fn what_is_late_by_the_expected_delay_still_kills_before_the_lease_end() {
-    let ms = Duration::from_millis;
-    let (lease, _) = steady(1, Duration::ZERO);
-    let end = lease.end();
-    // By default the stop begins 5 s before the end.
-    for (delay, stops, kills) in
-        [(0, 5_000, 200), (600, 5_000, 800), (4_800, 7_500, 5_000), (9_000, 11_700, 9_200)]
-    {
-        let mut lease = lease.clone();
-        lease.expect_delay(ms(delay));
-        let grace = Duration::from_secs(5);
-        assert_eq!(lease.stop_at(grace), end.before(ms(stops)), "{delay}");
-        assert_eq!(lease.kill_at(), end.before(ms(kills)), "{delay}");
-        assert_eq!(lease.too_late_at() + ms(delay), end.before(ms(150)), "{delay}");
-        let takes_over = lease.take_over_at(grace);
-        assert!(lease.stop_at(grace) < takes_over && takes_over <= lease.too_late_at(), "{delay}");
-        assert_eq!(lease.end(), end);
-        assert_eq!(lease.unconfirmed().delay, ms(delay));
-    }
+    assert_eq!(lease.stop_at(Duration::from_millis(800)), lease.kill_at().before(Duration::from_millis(800)));
 }
 
 #[test]
@@ -221,9 +193,20 @@ proptest! {
     fn the_moments_of_a_stop_are_in_order(timeout in 100u64..100_000, kill_after in 0u64..100_000) {
         let lease = Lease::new(at(1000), Duration::from_millis(timeout));
         let kill_after = Duration::from_millis(kill_after);
-        let (stop, take_over) = (lease.stop_at(kill_after), lease.take_over_at(kill_after));
-        prop_assert!(lease.end().before(lease.timeout() / 6) <= stop && stop <= lease.kill_at());
-        prop_assert!(stop < take_over && take_over <= lease.too_late_at());
-        prop_assert!(lease.kill_at() < lease.too_late_at() && lease.too_late_at() < lease.end());
+        let (stop, kill) = (lease.stop_at(kill_after), lease.kill_at());
+        prop_assert!(kill.before(lease.timeout() / 12) <= stop && stop <= kill);
+        prop_assert!(kill < lease.take_over_at() && lease.take_over_at() < lease.end());
+    }
+}
+
+/// KILL has a twelfth of the session timeout, and at least 0.2 s; the monitor half of that, as long as it is 0.2 s.
+#[test]
+fn the_reserve_grows_with_the_session_timeout() {
+    for (timeout, kill, take_over) in
+        [(1_000, 200, 150), (2_400, 200, 150), (4_000, 333, 200), (30_000, 2_500, 1_250)]
+    {
+        let lease = Lease::new(at(0), Duration::from_millis(timeout));
+        let before = |moment: BootTime| moment.until(lease.end()).as_millis();
+        assert_eq!((before(lease.kill_at()), before(lease.take_over_at())), (kill, take_over), "{timeout}");
     }
 }

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use super::{Death, WorkerFailure};
-use crate::loss::STARVED;
 use crate::message::Level;
 use crate::pair::Stage;
 use crate::signal;
@@ -52,13 +51,13 @@ impl fmt::Display for MonitorMessage {
         };
         match failure {
             WorkerFailure::Frozen if stage == Stage::Over => {
-                write!(f, "the worker process hung during the release {STARVED}")
+                write!(f, "the worker process hung during the release")
             }
             WorkerFailure::Frozen => {
-                write!(f, "the worker process hung until the lease was nearly over {STARVED}")
+                write!(f, "the worker process hung until the lease was nearly over")
             }
             &WorkerFailure::IgnoresSignal(number) => {
-                write!(f, "the worker process hung and didn't react to {} {STARVED}", signal::name(number))
+                write!(f, "the worker process hung and didn't react to {}", signal::name(number))
             }
             WorkerFailure::Dead(Death::Killed(signal)) => {
                 write!(f, "the worker process was killed by signal {signal}")

@@ -317,18 +317,18 @@ fn each_end_of_a_worker_has_its_words() {
         (
             worker(WorkerFailure::Frozen, Stage::Over),
             Level::Error,
-            "the worker process hung during the release (stopped, or starved of processor time); the command had ended before",
+            "the worker process hung during the release; the command had ended before",
         ),
         (
             worker(WorkerFailure::Frozen, Stage::Running),
             Level::Error,
-            "the worker process hung until the lease was nearly over (stopped, or starved of processor time); the command was stopped with all its \
+            "the worker process hung until the lease was nearly over; the command was stopped with all its \
              processes",
         ),
         (
             worker(WorkerFailure::IgnoresSignal(SIGTERM), Stage::Waiting),
             Level::Error,
-            "the worker process hung and didn't react to SIGTERM (stopped, or starved of processor time); the command was not started",
+            "the worker process hung and didn't react to SIGTERM; the command was not started",
         ),
         (
             worker(WorkerFailure::Dead(Death::Killed(9)), Stage::Running),

@@ -3,7 +3,6 @@
 //! The worker carries the steps out, and so does the simulation, which can interrupt a worker between two of them.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use super::{Effect, Input, Plan, Run};
 use crate::time::BootTime;
@@ -60,13 +59,9 @@ impl Driver {
         self.answers.push_back(input);
     }
 
-    /// The wait is over: an input has come, or the time. Meanwhile the host let zklock wait for a processor for as long as
-    /// `held_up`.
-    pub fn woken(&mut self, held_up: Duration) {
+    /// The wait is over: an input has come, or the time.
+    pub fn woken(&mut self) {
         self.checked = false;
-        if !held_up.is_zero() {
-            self.answers.push_back(Input::HeldUp(held_up));
-        }
     }
 
     /// The run.

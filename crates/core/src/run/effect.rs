@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::exit::Exit;
 use crate::leftover_nodes::LeftoverNodes;
 use crate::message::{Holder, Message};
-use crate::pair::{Deadline, OwnedNode};
+use crate::pair::OwnedNode;
 use crate::path::{LockPath, NodePath};
 use crate::protocol::{Asker, Request, ServerTime, SessionKey};
 #[cfg(doc)]
@@ -48,7 +48,7 @@ pub enum Effect {
         variables: Vec<(String, String)>,
         /// The latest time to start it.
         latest: Option<BootTime>,
-        deadline: Option<Deadline>,
+        deadline: Option<BootTime>,
     },
     /// Act on the job. Without one there is nothing to do.
     Job(JobEffect),
@@ -56,8 +56,9 @@ pub enum Effect {
     StopWithCommand(i32),
     /// Have the monitor stop while no command runs.
     StopWaiting,
-    /// Set when the monitor must act.
-    SetDeadline(Option<Deadline>),
+    /// Set when the monitor must end the command in place of a worker that is hung or stopped. Until then, other zklocks
+    /// among the command's processes may release their locks.
+    SetDeadline(Option<BootTime>),
     /// The command has ended and is reaped, or couldn't be started: zklock exits this way, and has this long for the
     /// rest.
     CommandIsOver(Exit, Duration),

@@ -1,7 +1,5 @@
 //! Events of a run.
 
-use std::time::Duration;
-
 use crate::exit::Exit;
 use crate::path::NodePath;
 use crate::protocol::{Asker, ReadNode, Reply, RequestError, SessionChange, SessionKey};
@@ -18,8 +16,6 @@ use crate::time::BootTime;
 pub enum Input {
     /// No other event is pending. The command is started only on this input, so that every earlier event comes first.
     Tick,
-    /// Until now the host let zklock wait for a processor for this long.
-    HeldUp(Duration),
     /// Another process or the terminal sent zklock this signal.
     Signal(i32),
     /// zklock was to stop, but the kernel didn't stop it, because no process could continue it.

@@ -7,7 +7,6 @@ pub mod claim;
 mod drive;
 mod effect;
 mod input;
-mod lateness;
 mod lineage;
 mod nested;
 mod notices;
@@ -28,7 +27,6 @@ use self::claim::Claim;
 pub use self::drive::{Driver, Step};
 pub use self::effect::{Effect, End, JobEffect, Line, Notice, Seen, StoppedBy, WaitingLine};
 pub use self::input::{Ancestor, Foreground, Input, Introduction, KillRound, LeaderChange, LookUp, Stop};
-use self::lateness::Lateness;
 pub use self::lineage::ancestor;
 use self::nested::Nested;
 use self::notices::{Activity, Notices};
@@ -40,7 +38,6 @@ use self::releasing::{FinalExit, ReleaseKind, Releasing};
 use self::running::Running;
 use super::environment::HeldLock;
 use super::exit::{self, Exit};
-use super::lease::Lease;
 use super::message::Message;
 use super::path::LockPath;
 use super::planted::{Mistake, planted};
@@ -70,7 +67,9 @@ struct State {
     record: Option<Record>,
     monitor_died: bool,
     progress: Progress,
-    lateness: Lateness,
+    /// When the next input is due at the latest, and how late this one is.
+    due: Option<BootTime>,
+    late: Duration,
     notices: Notices,
 }
 
@@ -226,7 +225,8 @@ impl Run {
             record: None,
             monitor_died: false,
             progress: Progress::default(),
-            lateness: Lateness::default(),
+            due: None,
+            late: Duration::ZERO,
             notices: Notices::default(),
         };
         Self { plan, state, phase: Phase::Done }
@@ -248,12 +248,7 @@ impl Run {
         if planted(Mistake::OrphanedWorker) && matches!(input, Input::MonitorDied) {
             return out;
         }
-        if let Input::HeldUp(time) = input {
-            self.looked(now, time);
-            // Other inputs follow, at the latest a tick.
-            return out;
-        }
-        self.looked(now, Duration::ZERO);
+        self.state.late = self.state.due.map_or(Duration::ZERO, |due| now.since(due));
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
         if let Input::Session(key, SessionChange::ServersSay(servers)) = input {
             if self.state.claim.is_of(key) {
@@ -274,18 +269,8 @@ impl Run {
         };
         self.go(next, now, &mut out);
         self.tell(is_tick, now, &mut out);
-        // A start is answered at once.
-        let due = if matches!(self.phase, Phase::Starting) { Some(now) } else { self.wake_at(now) };
-        self.state.lateness.expects(due);
+        self.state.due = self.wake_at(now);
         out
-    }
-
-    /// Notes how late this input is, and what delay is to be expected.
-    fn looked(&mut self, now: BootTime, held_up: Duration) {
-        let State { claim, lateness, .. } = &mut self.state;
-        let timeout = claim.lease().map_or(self.plan.session_timeout, Lease::timeout);
-        lateness.looked(now, held_up, timeout);
-        claim.expect_delay(lateness.expected());
     }
 
     /// Tells the service manager, if there is one, what has become of the run.

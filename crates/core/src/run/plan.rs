@@ -40,8 +40,6 @@ pub struct Plan {
     pub conflict_exit_code: u8,
     /// Skip the command if it succeeded within this time.
     pub once_per: Option<Duration>,
-    /// Whether the command is stopped when the lock is lost.
-    pub terminates: bool,
     /// The session timeout that zklock asks for.
     pub session_timeout: Duration,
     /// The signal that begins a forced stop.
@@ -52,8 +50,6 @@ pub struct Plan {
     pub kill_after: Duration,
     /// Whether the command ends before what it starts.
     pub is_not_awaited: bool,
-    /// Whether zklock gets processor time only while no other process wants any.
-    pub has_idle_policy: bool,
     /// The command's name in messages.
     pub command: String,
     /// Whether a waiting line is shown.
@@ -75,8 +71,6 @@ pub struct Surroundings {
     pub shows_line: bool,
     /// Whether a service manager is told about the run.
     pub notifies: bool,
-    /// Whether zklock gets processor time only while no other process wants any.
-    pub has_idle_policy: bool,
     /// Every lock that is said to be held around zklock.
     pub outer: Vec<HeldLock>,
 }

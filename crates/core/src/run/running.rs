@@ -3,16 +3,14 @@
 use std::time::Duration;
 
 use super::JobEffect::{LookAtChildren, SignalAll, SignalGroup, SignalLeader, TakeTerminal};
-use super::lateness::Lateness;
 use super::notices::Activity;
 use super::progress::{Shown, Wait};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
 use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
 use crate::exit::{self, Exit};
 use crate::lease::Lease;
-use crate::loss::{Confirmed, Late, Loss};
+use crate::loss::{Loss, Silence};
 use crate::message::{Fate, Message};
-use crate::pair::Deadline;
 use crate::path::LockPath;
 use crate::planted::{Mistake, planted};
 use crate::queue::contender::ContentionError;
@@ -25,18 +23,14 @@ use crate::time::BootTime;
 /// nothing for it.
 const RECORD_HELD_AFTER: Duration = Duration::from_secs(1);
 
-/// How late a round of KILL may be before the worker counts as frozen.
-const LATEST_ROUND: Duration = Duration::from_millis(500);
-
-/// How long rounds of KILL keep the monitor from acting. By then a process that is left is known to be stuck, unless the
-/// worker can't see what is left.
+/// How long the monitor leaves KILL to this process. By then a process that is left is known to be stuck.
 const LONGEST_KILLING: Duration = Duration::from_secs(2);
 
 /// The running command, its lease, and what is known of its loss.
 #[derive(Debug)]
 pub(super) struct Running {
     supervisor: Supervisor,
-    /// The first loss, or the one that stops a command that was allowed to continue.
+    /// The first loss.
     lost: Option<Loss>,
     /// Some loss was one after which another contender may hold the lock already.
     surely_lost: bool,
@@ -49,7 +43,7 @@ pub(super) struct Running {
     /// The last signal that was forwarded to end the command.
     ended_by: Option<i32>,
     /// The deadline that the monitor was shown last.
-    deadline: Option<Deadline>,
+    deadline: Option<BootTime>,
     /// When to write into zklock's nodes since when it holds the locks, until that is done.
     record_held_at: Option<BootTime>,
 }
@@ -74,8 +68,8 @@ impl Running {
         self.supervisor.is_stopping()
     }
 
-    /// What the service manager is told: why the command is being stopped, or that it goes on without its lock. The time
-    /// that it takes over a forwarded signal is the administrator's to limit (`TimeoutStopSec=`).
+    /// What the service manager is told: why the command is being stopped. The time that it takes over a forwarded signal is
+    /// the administrator's to limit (`TimeoutStopSec=`).
     pub(super) fn activity(&self, plan: &Plan) -> Activity {
         let command = &plan.command;
         let path = self.lost_lock.as_ref().unwrap_or(&plan.first);
@@ -84,14 +78,11 @@ impl Running {
             _ if self.supervisor.is_over().is_some() => Activity::Nothing,
             // Its end can't be foreseen: KILL had no effect.
             _ if self.is_stopping() && self.stuck => Activity::Command(None),
-            Some(why) if self.is_stopping() => {
-                Activity::Own(Some(format!("{path}: {command} is being stopped: {why}")))
-            }
+            Some(why) => Activity::Own(Some(format!("{path}: {command} is being stopped: {why}"))),
             None if self.is_stopping() => {
                 let text = format!("{path}: {command} was killed, and what it has left is being killed");
                 Activity::Own(Some(text))
             }
-            Some(why) => Activity::Command(Some(format!("{path}: {command} continues: {why}"))),
             None => Activity::Command(self.ended_by.map(|signal| {
                 let name = signal::name(signal);
                 format!("{path}: {command} is being stopped: {name} was forwarded to it")
@@ -111,7 +102,7 @@ impl Running {
                 self.record_held_since(ctx);
                 // After a certain loss another contender may hold the lock already: there is no time left.
                 let lease = ctx.state.claim.lease().filter(|_| !self.surely_lost);
-                let latest = lease.map_or(ctx.now, Lease::too_late_at);
+                let latest = lease.map_or(ctx.now, Lease::take_over_at);
                 self.happened(JobInput::Look { latest }, ctx);
             }
             Input::Signal(signal) => {
@@ -168,7 +159,7 @@ impl Running {
 
     fn on_event(&mut self, event: Event, ctx: &mut Context<'_>) {
         match event {
-            Event::Lost(failure) => self.lose(Loss::Session(failure, late_for_session(ctx)), ctx),
+            Event::Lost(failure) => self.lose(Loss::Session(failure), ctx),
             Event::NodeGone => self.lose(Loss::NodeDeleted, ctx),
             Event::Failed(path, ContentionError::Deleted) => {
                 self.lose_at(Some(path), Loss::NodeDeleted, ctx);
@@ -189,24 +180,11 @@ impl Running {
     fn keep_the_lease(&mut self, ctx: &mut Context<'_>) {
         let (now, kill_after) = (ctx.now, ctx.plan.kill_after);
         ctx.state.claim.confirm_if_due(now, ctx.out);
-        let claim = &ctx.state.claim;
-        if let Some(lease) = claim.lease()
-            && lease.stop_at(kill_after) <= now
-        {
-            let silent_for = now.since(lease.last_confirmed());
-            let confirmed = if silent_for * 3 < lease.timeout() {
-                Confirmed::TooSeldomFor(now.since(lease.counts_from()))
-            } else {
-                Confirmed::NothingFor(silent_for)
-            };
-            let lateness = &ctx.state.lateness;
-            let late = late_under(lease, lateness, now);
-            let silence = claim.session().and_then(|session| session.silence(lateness, late, now));
-            // On a host that is on time, the lease would still be long enough.
-            let is_for_the_delay = now < lease.on_time().stop_at(kill_after);
-            let expected = Late { longest: lease.expected_delay(), total: lease.expected_delay() };
-            let late = late.or(is_for_the_delay.then_some(expected));
-            self.lose(Loss::LeaseOver { confirmed, silence, late }, ctx);
+        let stop_at = ctx.state.claim.lease().map(|lease| lease.stop_at(kill_after));
+        if stop_at.is_some_and(|at| at <= now) {
+            let silence =
+                ctx.state.claim.session().map_or(Silence::NoAnswer(Duration::ZERO), |it| it.silence(now));
+            self.lose(Loss::LeaseOver { silence, late: ctx.state.late }, ctx);
         }
         self.happened(JobInput::Tick, ctx);
     }
@@ -227,25 +205,19 @@ impl Running {
             _ => ctx.state.claim.lease().map_or(now, Lease::kill_at),
         };
         self.surely_lost |= !loss.may_still_be_held();
-        let is_first = self.lost.is_none();
         // Stop before reporting. A stop that has begun is only ever brought forward.
-        let stops = plan.terminates || at_once;
-        let was_stopping = self.supervisor.is_stopping();
-        if stops {
-            let grace = if at_once { Duration::ZERO } else { plan.kill_after };
-            self.happened(JobInput::MustStop { grace, kill_at }, ctx);
-            self.happened(JobInput::Tick, ctx);
-        }
-        if is_first || at_once {
+        let grace = if at_once { Duration::ZERO } else { plan.kill_after };
+        self.happened(JobInput::MustStop { grace, kill_at }, ctx);
+        self.happened(JobInput::Tick, ctx);
+        if self.lost.is_none() || at_once {
             let fate = match self.supervisor.kills_at() {
-                _ if !stops => Fate::Continues,
                 Some(at) => Fate::Stopped { signal: plan.signal, kill_in: now.until(at) },
                 None => Fate::Killed,
             };
             let message = Message::LockLost { loss: loss.clone(), command: plan.command.clone(), fate };
             ctx.say_about(path.clone().unwrap_or_else(|| plan.first.clone()), message);
         }
-        if is_first || self.supervisor.is_stopping() && !was_stopping {
+        if self.lost.is_none() {
             (self.lost, self.lost_lock) = (Some(loss), path);
         }
     }
@@ -329,22 +301,15 @@ impl Running {
             // it would end the worker first.
             return;
         }
-        let killed = self.supervisor.has_killed();
-        let (stopping, kill_after) = (self.supervisor.is_stopping(), ctx.plan.kill_after);
+        let killed_at = self.killed_at.filter(|_| self.supervisor.has_killed());
         // If KILL had no effect, the monitor's KILL would have none either, and would end the session: that alone keeps the
         // lock while a process doesn't end.
-        let in_vain = killed && self.stuck;
-        let next_round = self.kill_again_at.map(|at| at + LATEST_ROUND);
-        let killing = next_round.min(self.killed_at.map(|at| at + LONGEST_KILLING));
-        let deadline = ctx.state.claim.lease().map(|lease| {
-            let act = match (killed, stopping) {
-                (true, _) => lease.end().max(killing.map_or(lease.end(), |at| at + lease.expected_delay())),
-                (false, true) => lease.too_late_at(),
-                (false, false) => lease.take_over_at(kill_after),
-            };
-            Deadline { act, latest: lease.too_late_at() }
+        let in_vain = killed_at.is_some() && self.stuck;
+        let lease = ctx.state.claim.lease().filter(|_| !in_vain);
+        let deadline = lease.map(|lease| match killed_at {
+            Some(at) => lease.end().max(at + LONGEST_KILLING),
+            None => lease.take_over_at(),
         });
-        let deadline = deadline.filter(|_| ctx.plan.terminates && !in_vain);
         if self.deadline != deadline {
             self.deadline = deadline;
             ctx.emit(Effect::SetDeadline(deadline));
@@ -400,16 +365,4 @@ fn ended_in_time(input: &Input, ctx: &Context<'_>) -> bool {
         _ => false,
     };
     may_say_so && ctx.state.claim.lease().is_some_and(|lease| ctx.now < lease.end())
-}
-
-/// How late the run was since the lease counts, if that is enough to have cost a confirmation.
-fn late_under(lease: &Lease, lateness: &Lateness, now: BootTime) -> Option<Late> {
-    Some(lateness.between(lease.counts_from(), now)).filter(|late| late.total >= lease.step())
-}
-
-/// The same, if that is most of the time since the last confirmation: then the session hasn't ended for another reason.
-fn late_for_session(ctx: &Context<'_>) -> Option<Late> {
-    let lease = ctx.state.claim.lease()?;
-    let late = late_under(lease, &ctx.state.lateness, ctx.now)?;
-    Some(late).filter(|late| late.total * 2 >= ctx.now.since(lease.last_confirmed()))
 }

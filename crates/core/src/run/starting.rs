@@ -5,8 +5,8 @@ use super::releasing::{FinalExit, ReleaseKind};
 use super::variables::{held_locks, variables};
 use super::{Context, Effect, Input, LONGEST_END, Next};
 use crate::exit::Exit;
+use crate::lease::Lease;
 use crate::message::Message;
-use crate::pair::Deadline;
 use crate::planted::{Mistake, planted};
 
 pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
@@ -16,13 +16,9 @@ pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
         Err(why) => return Some(Next::fail(Message::NotStarted(why))),
     };
     let lease = claim.lease();
-    // A lease that ran out meanwhile starts nothing, even with `--on-lost continue`, which is about a command that
-    // already runs.
     let latest = lease.map(|lease| lease.stop_at(plan.kill_after));
     let latest = latest.filter(|_| !planted(Mistake::DoomedStart));
-    let deadline = lease
-        .filter(|_| plan.terminates)
-        .map(|lease| Deadline { act: lease.take_over_at(plan.kill_after), latest: lease.too_late_at() });
+    let deadline = lease.map(Lease::take_over_at);
     let locks: Vec<_> = claim.session().into_iter().flat_map(|session| session.locks.nodes()).collect();
     let locks: Vec<_> = locks.iter().map(|(path, node)| ((*path).clone(), node.fencing_token)).collect();
     // Before the command can report a state of its own.
@@ -39,9 +35,6 @@ pub(super) fn on(input: Input, ctx: &mut Context<'_>) -> Option<Next> {
             ctx.say(Message::Started { command: ctx.plan.command.clone() });
             if ctx.plan.is_not_awaited {
                 ctx.say(Message::NotAwaited);
-            }
-            if ctx.plan.has_idle_policy && ctx.plan.terminates {
-                ctx.say(Message::IdlePolicy);
             }
             Next::Run
         }

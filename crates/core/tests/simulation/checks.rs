@@ -47,13 +47,9 @@ impl World {
                 .filter(|&other| self.needs_the_lock(other))
                 .map(|other| self.holder(other, lock))
                 .filter(|&other| other != holder)
-                // Without `terminates` the command continues after the lock is lost, so exclusion isn't promised.
-                .filter(|&other| {
-                    self.zklocks[other].contender.terminates && !self.zklocks[other].node_deleted
-                })
+                .filter(|&other| !self.zklocks[other].node_deleted)
                 // docs/safety.md names this limit: neither process of a zklock can act.
                 .filter(|&other| !self.zklocks[other].no_process_can_act() && !self.has_slept(other))
-                .filter(|&other| !self.zklocks[other].is_later_than_before(self.now))
                 .collect();
             let too_many = match mode {
                 Mode::Slots(slots) => running.len() >= slots as usize,
@@ -71,11 +67,7 @@ impl World {
     /// meanwhile.
     pub(crate) fn check_resumed(&mut self, index: usize) {
         let zklock = &self.zklocks[index];
-        if self.needs_the_lock(index)
-            && zklock.contender.terminates
-            && !zklock.no_process_can_act()
-            && !self.has_slept(index)
-        {
+        if self.needs_the_lock(index) && !zklock.no_process_can_act() && !self.has_slept(index) {
             self.check_exclusion(index);
         }
     }
@@ -147,7 +139,7 @@ impl World {
             // If a process of zklock was hit at the end, the exit code may be the one that was reported before.
             (Some(_), Some(natural)) => {
                 exit == natural
-                    || (zklock.was_hit || zklock.contender.is_often_late()) && exit == Exit::Code(LOST)
+                    || (zklock.was_hit || !zklock.contender.keeps_up()) && exit == Exit::Code(LOST)
             }
             (Some(command), None) => {
                 exit == Exit::Code(LOST) || command.was_killed() && exit == command.leader().exit

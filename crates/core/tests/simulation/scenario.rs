@@ -1,6 +1,5 @@
 //! Scenarios drawn from a seed: the contenders, and the faults that hit them.
 
-use std::ops::Range;
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -47,7 +46,6 @@ pub(crate) struct Contender {
     pub(crate) once_per: Option<Duration>,
     /// How long it waits before it says what it waits for.
     pub(crate) progress: Option<Duration>,
-    pub(crate) terminates: bool,
     pub(crate) single_child: bool,
     pub(crate) command: CommandBehaviour,
     /// The longest time that a message takes in one direction.
@@ -99,7 +97,7 @@ impl Scenario {
         if contenders.iter().all(Contender::may_be_late) && rng.u8(0..8) == 0 {
             if rng.bool() {
                 for contender in &mut contenders {
-                    contender.stall = Some(Stall::draw(&mut rng, contender, 2..60));
+                    contender.stall = Some(Stall::draw(&mut rng, contender));
                 }
             } else {
                 faults = vec![Self::cut_while_late(&mut rng, &mut contenders)];
@@ -123,10 +121,10 @@ impl Scenario {
             };
         }
         let first = &mut contenders[0];
-        (first.starts, first.nonblock, first.terminates, first.once_per) = (S, false, true, None);
+        (first.starts, first.nonblock, first.once_per) = (S, false, None);
         first.command.lasts = timeout * 8;
         let at = S + timeout * rng.u64(50..500) / 100;
-        first.stall = Some(Stall { until: at + 3 * timeout, ..Stall::draw(rng, first, 20..200) });
+        first.stall = Some(Stall { until: at + 3 * timeout, ..Stall::draw(rng, first) });
         PlannedFault { at, who: 0, fault: Fault::Blackhole, lasts: 3 * timeout }
     }
 
@@ -162,7 +160,6 @@ impl Contender {
             wait: None,
             once_per: None,
             progress: None,
-            terminates: true,
             single_child: false,
             command: CommandBehaviour { lasts, exit: Exit::Code(0), obeys: None, others: vec![] },
             line: 0,
@@ -186,11 +183,6 @@ impl Contender {
     /// When its processes get a processor, if they get none now.
     pub(crate) fn stalled_until(&self, now: u64) -> Option<u64> {
         self.stall?.over(now)
-    }
-
-    /// Whether its host is so busy that this may cost the lock.
-    pub(crate) fn is_often_late(&self) -> bool {
-        self.late_by() * 8 >= self.session_timeout
     }
 
     fn draw(rng: &mut Rng, kind: u8, tick: Duration) -> Self {
@@ -221,7 +213,6 @@ impl Contender {
             wait: (rng.u8(0..8) == 0).then(|| Duration::from_millis(rng.u64(100..20_000))),
             once_per: once.then(|| Duration::from_secs(rng.u64(1..60))),
             progress: Some(PROGRESS),
-            terminates: rng.u8(0..15) != 0,
             single_child: false,
             command: CommandBehaviour::draw(rng),
             line,
@@ -235,9 +226,9 @@ impl Contender {
 }
 
 impl Stall {
-    /// Lasts as long as this many hundredths of the session timeout.
-    fn draw(rng: &mut Rng, contender: &Contender, hundredths: Range<u64>) -> Self {
-        let lasts = contender.session_timeout * rng.u64(hundredths) / 100;
+    /// Less than a twelfth of the session timeout, by what it takes to kill and reap a command.
+    fn draw(rng: &mut Rng, contender: &Contender) -> Self {
+        let lasts = contender.session_timeout * rng.u64(2..=7) / 100;
         let between = contender.session_timeout * rng.u64(2..150) / 100;
         let until = contender.starts + 60 * S;
         Self { every: lasts + between, lasts, until }

@@ -112,7 +112,7 @@ pub(super) fn is_quick_enough(facts: &Facts) -> Option<bool> {
 
 /// The smallest session timeout that this connection is fast enough for, if there is one.
 pub(super) fn smallest_timeout(facts: &Facts) -> Option<Duration> {
-    latency::smallest_timeout(facts.trip()?, Duration::ZERO, facts.kill_after)
+    latency::smallest_timeout(facts.trip()?, facts.kill_after)
 }
 
 /// A lock whose last success is older than this may be unused.

@@ -4,10 +4,10 @@ mod session;
 
 use std::time::Duration;
 
-use self::session::Gap;
 pub use self::session::SessionState;
 use super::Effect;
 use crate::lease::Lease;
+use crate::lease::latency::Start;
 use crate::lease::renewal::Renewal;
 use crate::leftover_nodes::LeftoverNodes;
 use crate::pair::OwnedNode;
@@ -106,15 +106,9 @@ impl Claim {
                     }
                     session.renewal.set_connected(false);
                     session.latency.disconnected();
-                    session.gap = Some(Gap { from: now, to: None, away: None });
+                    session.away_since = Some(now);
                 }
                 vec![Event::Disconnected]
-            }
-            SessionChange::StillAway(away) => {
-                if let Some(gap) = self.session.as_mut().and_then(|session| session.gap.as_mut()) {
-                    gap.away = Some(away);
-                }
-                vec![]
             }
             // The run itself takes this in.
             SessionChange::ServersSay(_) => vec![],
@@ -131,7 +125,7 @@ impl Claim {
             if planted(Mistake::LeaseRevived) {
                 session.renewal.lease = Lease::new(now, session.renewal.lease.timeout());
             }
-            session.gap.iter_mut().for_each(|gap| gap.to = Some(now));
+            (session.connected_at, session.away_since) = (now, None);
             events.extend(self.each_contender(now, out, |_, contender| Some(contender.reconnected())));
         }
         events
@@ -215,9 +209,7 @@ impl Claim {
                 let path = format!("{parent}/{prefix}");
                 self.pending_create = Some(path.clone());
                 out.push(Effect::ReportCreate(path));
-                if session.locks.nodes().next().is_none() {
-                    session.create_sent = now;
-                }
+                session.create_sent = Some(now);
             }
             out.push(Effect::Ask(Asker::Lock(lock), request));
         }
@@ -253,6 +245,11 @@ impl Claim {
             let (queued, held) = *held.get(&lock)?;
             Some(contender.record_held_since(held?.since(queued)))
         });
+    }
+
+    /// Whether the lease and the connection allow the command to start.
+    pub fn start(&mut self, kill_after: Duration, now: BootTime) -> Start {
+        self.session.as_mut().map_or(Start::NotYet, |session| session.start(kill_after, now))
     }
 
     /// Sends the confirmation that is due, if any.
@@ -291,13 +288,6 @@ impl Claim {
     /// The lease, once there is a session.
     pub fn lease(&self) -> Option<&Lease> {
         self.session.as_ref().map(|session| &session.renewal.lease)
-    }
-
-    /// From now on zklock may be late by `delay` with what is due at a certain time.
-    pub fn expect_delay(&mut self, delay: Duration) {
-        if let Some(session) = &mut self.session {
-            session.renewal.lease.expect_delay(delay);
-        }
     }
 
     /// How long a periodic check may be put off: an eighth of the session timeout, as no lease depends on the check;

@@ -1,7 +1,6 @@
 use super::*;
 use crate::loss::Silence;
 use crate::protocol::{Created, LockIndex, RequestError, ServerTime};
-use crate::run::lateness::Lateness;
 
 const T: Duration = Duration::from_secs(30);
 
@@ -31,62 +30,15 @@ fn reply(claim: &mut Claim, asker: Asker, reply: Reply, now: f64) -> Vec<Event> 
     claim.replied(SessionKey(1), asker, reply, at(now), &mut vec![])
 }
 
-fn confirmed(claim: &mut Claim, sent: f64, result: Result<(), RequestError>, now: f64) {
-    let reply = Reply::Confirmed(at(sent), result);
-    claim.replied(SessionKey(1), Asker::Lease, reply, at(now), &mut vec![]);
-}
-
 #[test]
-fn a_gap_explains_a_silence_until_a_session_timeout_after_it() {
+fn a_silence_is_that_of_the_connection_or_of_the_server() {
     let mut claim = claim();
-    for (change, now) in [(SessionChange::Disconnected, 10.0), (SessionChange::Reconnected, 11.0)] {
-        claim.session_changed(SessionKey(1), change, at(now), &mut vec![]);
-    }
-    assert_eq!(
-        claim.session().unwrap().silence(&Lateness::default(), None, at(40.999)),
-        Some(Silence::ConnectionWasAway(Duration::from_secs(1)))
-    );
-    assert_eq!(
-        claim.session().unwrap().silence(&Lateness::default(), None, at(41.0)),
-        Some(Silence::SlowConnection(Duration::from_millis(600)))
-    );
-}
-
-#[test]
-fn a_forbidden_confirmation_explains_a_silence_until_the_next_good_one() {
-    let mut claim = claim();
-    let slow = Some(Silence::SlowConnection(Duration::from_millis(600)));
-    confirmed(&mut claim, 1.0, Err(RequestError::Quota), 1.1);
-    assert_eq!(claim.session().unwrap().silence(&Lateness::default(), None, at(2.0)), slow);
-    confirmed(&mut claim, 2.0, Err(RequestError::NoAuth), 2.1);
-    assert_eq!(
-        claim.session().unwrap().silence(&Lateness::default(), None, at(3.0)),
-        Some(Silence::Forbidden)
-    );
-    confirmed(&mut claim, 3.0, Err(RequestError::Quota), 3.1);
-    assert_eq!(
-        claim.session().unwrap().silence(&Lateness::default(), None, at(4.0)),
-        Some(Silence::Forbidden)
-    );
-    confirmed(&mut claim, 4.0, Ok(()), 4.1);
-    assert_eq!(claim.session().unwrap().silence(&Lateness::default(), None, at(5.0)), slow);
-}
-
-#[test]
-fn only_the_answer_to_the_create_measures_the_line() {
-    let mut claim = claim();
-    let listed = Reply::Listed(Ok(vec![]));
-    reply(&mut claim, Asker::Lock(LockIndex(0)), listed, 9.0);
-    assert_eq!(
-        claim.session().unwrap().silence(&Lateness::default(), None, at(9.1)),
-        Some(Silence::SlowConnection(Duration::from_millis(600)))
-    );
-    let again = Created { name: "lock-0000000006".to_owned(), czxid: 51, created: ServerTime(0) };
-    reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(again)), 9.5);
-    assert_eq!(
-        claim.session().unwrap().silence(&Lateness::default(), None, at(9.6)),
-        Some(Silence::SlowConnection(Duration::from_millis(600)))
-    );
+    let silence = |claim: &Claim, now| claim.session().unwrap().silence(at(now));
+    assert_eq!(silence(&claim, 10.0), Silence::NoAnswer(Duration::from_secs(10)));
+    claim.session_changed(SessionKey(1), SessionChange::Disconnected, at(11.0), &mut vec![]);
+    assert_eq!(silence(&claim, 13.0), Silence::NoConnection(Duration::from_secs(2)));
+    claim.session_changed(SessionKey(1), SessionChange::Reconnected, at(14.0), &mut vec![]);
+    assert_eq!(silence(&claim, 15.0), Silence::NoAnswer(Duration::from_secs(15)));
 }
 
 /// The paths below which nodes are created, in order.

@@ -209,12 +209,10 @@ impl Progress {
     }
 
     fn described(&self, wait: Wait, shown: Shown, ctx: &Context<'_>) -> ServerWait {
-        let session = ctx.state.claim.session().filter(|_| wait.awaited == Awaited::Lease);
         ServerWait {
             awaited: wait.awaited,
             waited: ctx.now.since(wait.since),
             left: wait.until.map(|until| ctx.now.until(until)),
-            ready_in: session.and_then(|session| session.starts_in(ctx.plan.kill_after, ctx.now)),
             holds: shown == Shown::AsStep,
             hosts: ctx.plan.hosts.clone(),
             servers: self.servers.clone(),

@@ -38,8 +38,7 @@ impl Queueing {
             return if seen_busy { busy(path, message, ctx) } else { Next::fail_at(Some(path), message) };
         }
         if session.locks.all_held() {
-            let too_busy = session.too_busy(plan.kill_after);
-            return Next::fail(too_busy.unwrap_or(Message::NotConfirmed { waited }));
+            return Next::fail(Message::NotConfirmed { waited });
         }
         if !seen_busy {
             return Next::fail_at(ctx.current_lock(), Message::NoAnswer { hosts, waited });

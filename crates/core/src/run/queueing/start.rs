@@ -29,22 +29,15 @@ impl Queueing {
         if session.locks.any_unread() {
             return Ok(false);
         }
-        match session.start(ctx.plan.kill_after, ctx.now) {
+        match ctx.state.claim.start(ctx.plan.kill_after, ctx.now) {
             Start::Now => {
                 self.awaits_lease_since = None;
                 return Ok(true);
             }
             Start::NotYet => {}
-            Start::AskAgain => ctx.state.claim.confirm_soon(ctx.now),
             Start::Never { trip, timeout } => {
-                if let Some(message) = session.too_busy(ctx.plan.kill_after) {
-                    return Err(Box::new(message));
-                }
                 let (hosts, kill_after) = (ctx.plan.hosts.clone(), ctx.plan.kill_after);
-                let late = ctx.state.lateness.between(ctx.now.before(timeout), ctx.now);
-                // A connection that is too slow is so by itself.
-                let late = Some(late).filter(|late| late.longest * 2 >= trip);
-                return Err(Box::new(Message::ConnectionTooSlow { hosts, trip, timeout, kill_after, late }));
+                return Err(Box::new(Message::ConnectionTooSlow { hosts, trip, timeout, kill_after }));
             }
         }
         self.awaits_lease_since.get_or_insert(ctx.now);

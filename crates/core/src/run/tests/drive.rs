@@ -1,7 +1,6 @@
 //! The loop around a run.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use super::script::{OURS, TIMEOUT, plan, record, seconds};
 use crate::protocol::{SessionChange, SessionKey};
@@ -42,29 +41,12 @@ fn the_time_is_checked_after_each_input_and_each_wait_and_not_otherwise() {
     assert!(matches!(effects[..], [Effect::Connect { .. }, Effect::Introduce]), "{effects:?}");
     assert!(until.is_some_and(|until| until < gives_up_at));
     assert_eq!(until_wait(&mut driver, gives_up_at, vec![]).0, [], "the wait isn't over");
-    driver.woken(Duration::ZERO);
+    driver.woken();
     assert_ne!(until_wait(&mut driver, gives_up_at, vec![]).0, [], "it gives up connecting");
 
     let mut driver = Driver::begin(plan.clone(), plan.began);
     until_wait(&mut driver, plan.began, vec![]);
     assert_ne!(until_wait(&mut driver, gives_up_at, vec![Input::Child]).0, [], "it gives up connecting");
-}
-
-#[test]
-fn that_the_host_held_zklock_up_is_heard_before_anything_else() {
-    let plan = plan();
-    let mut driver = Driver::begin(plan.clone(), plan.began);
-    until_wait(&mut driver, plan.began, vec![]);
-    for held_up in [Duration::ZERO, seconds(1.0)] {
-        driver.woken(held_up);
-        let taken = driver.answers.front();
-        assert_eq!(
-            matches!(taken, Some(Input::HeldUp(time)) if *time == held_up),
-            !held_up.is_zero(),
-            "{taken:?}"
-        );
-        until_wait(&mut driver, plan.began, vec![]);
-    }
 }
 
 /// A signal that arrives with the timeout takes precedence.
@@ -73,7 +55,7 @@ fn other_inputs_come_before_the_check_of_the_time() {
     let plan = plan();
     let mut driver = Driver::begin(plan.clone(), plan.began);
     until_wait(&mut driver, plan.began, vec![]);
-    driver.woken(Duration::ZERO);
+    driver.woken();
     let (effects, _) = until_wait(&mut driver, plan.began + seconds(60.0), vec![Input::Signal(SIGTERM)]);
     assert_eq!(driver.run().phase(), PhaseName::Releasing);
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Say(..))), "{effects:?}");
@@ -114,7 +96,7 @@ fn a_service_manager_is_told_again_in_time_though_no_input_comes() {
             told_at.push(now.since(plan.began).as_secs());
         }
         now = until.unwrap();
-        driver.woken(Duration::ZERO);
+        driver.woken();
     }
     assert_eq!(told_at, [0, 10]);
 }

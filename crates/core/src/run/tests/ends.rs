@@ -103,15 +103,3 @@ fn a_record_whose_answer_was_lost_is_looked_for() {
         script.reply(Asker::Once, Reply::Read(path.clone(), read.map(Into::into))).is(TRANSCRIPTS, name);
     }
 }
-
-#[test]
-fn a_command_that_ended_without_its_lock_records_nothing() {
-    let mut script = Script::of(Plan { once_per: Some(seconds(60.0)), terminates: false, ..plan() });
-    script.first().once(Err(RequestError::NoNode)).tick();
-    script.on(Input::OutputFlushed).tick().at(0.2).on(Input::Started(Ok(()))).tick();
-    script
-        .at(1.0)
-        .session(SessionChange::Lost(RequestError::Expired))
-        .reaped(Exit::Code(0))
-        .is(TRANSCRIPTS, "success_without_a_lock");
-}

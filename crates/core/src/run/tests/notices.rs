@@ -73,10 +73,6 @@ fn a_stop_is_told_with_its_reason_until_it_is_over() {
     script.running().pass(3.0).session(SessionChange::Disconnected).pass(10.0);
     script.pass(11.9).reaped(Exit::Signal(SIGTERM)).keeps_lines(WORDS).is(TRANSCRIPTS, "lost");
 
-    let mut script = Script::of(Plan { terminates: false, ..of_service() });
-    script.running().pass(3.0).session(SessionChange::Disconnected).pass(30.0);
-    script.keeps_lines(WORDS).is(TRANSCRIPTS, "lost_and_continues");
-
     let mut script = Script::of(of_service());
     script.running().on(Input::Children {
         leader: Some(LeaderChange::Died { by: Some(SIGKILL) }),

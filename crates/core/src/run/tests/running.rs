@@ -2,7 +2,7 @@
 
 use super::script::{OURS, Script, node, plan, record, seconds};
 use crate::exit::Exit;
-use crate::protocol::{Asker, ConnectFailure, LockIndex, ReadNode, Reply, RequestError, SessionChange};
+use crate::protocol::{Asker, LockIndex, ReadNode, Reply, RequestError, SessionChange};
 use crate::queue::record::Record;
 use crate::run::{Foreground, Input, KillRound, LeaderChange, Plan, Stop};
 use crate::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP, SIGTTIN};
@@ -17,19 +17,9 @@ fn a_zklock_alone_runs_its_command_and_releases() {
 }
 
 #[test]
-fn a_zklock_that_gets_idle_time_only_warns_when_its_command_begins() {
-    let mut script = Script::of(Plan { has_idle_policy: true, ..plan() }).in_full();
-    script.running().is(TRANSCRIPTS, "idle_policy");
-}
-
-#[test]
 fn a_lost_lease_stops_the_command_in_time() {
     let mut script = Script::of(plan());
-    script
-        .running()
-        .pass(3.0)
-        .session(SessionChange::Disconnected)
-        .session(SessionChange::StillAway(ConnectFailure::Refused));
+    script.running().pass(3.0).session(SessionChange::Disconnected);
     script.pass(9.9).tick().pass(10.0).tick().on(Input::Child).on(Input::Children {
         leader: None,
         group: None,
@@ -101,73 +91,13 @@ fn a_silent_server_and_a_slow_line_are_named() {
         .is(TRANSCRIPTS, "stood_still_and_confirmed");
 }
 
-#[test]
-fn a_busy_host_is_named_however_short_its_delays_are() {
-    let mut script = Script::of(plan());
-    script.running();
-    let mut now = 0.6;
-    for _ in 0..5 {
-        // Whatever is due, or has come, is noticed 0.4 s later.
-        let sent = now + 1.4;
-        script.at(sent).tick();
-        now = sent + 0.9;
-        script.at(now).confirmed(sent, Ok(())).tick();
-    }
-    script.records_only(&["Warning"]).is(TRANSCRIPTS, "starved");
-}
-
-/// The thread that waits for the socket was late, and the run was on time for whatever it knew.
-#[test]
-fn a_busy_host_is_named_although_only_answers_are_late() {
-    let mut script = Script::of(plan());
-    script.running();
-    let mut sent = 1.6;
-    while sent < 12.0 {
-        script
-            .pass(sent)
-            .tick()
-            .at(sent + 1.3)
-            .on(Input::HeldUp(seconds(1.2)))
-            .confirmed(sent, Ok(()))
-            .tick();
-        sent += 2.3;
-    }
-    script.records_only(&["Warning"]).is(TRANSCRIPTS, "held_up");
-}
-
-/// Otherwise the stop would begin at 10 s.
-#[test]
-fn a_host_that_was_late_before_is_expected_to_be_so_again() {
-    let mut script = Script::of(plan());
-    script.running().pass(1.2).at(5.2).on(Input::HeldUp(seconds(4.0))).confirmed(1.1, Ok(())).tick();
-    script.pass(5.3).confirmed(5.2, Ok(())).tick().session(SessionChange::Disconnected).tick();
-    script.pass(12.0).tick().records_only(&["Warning", "SetDeadline"]).is(TRANSCRIPTS, "late_before");
-}
-
-/// It is expected again at once. One of 5/24 of the session timeout, less 0.1 s, leaves just enough of a steady lease.
-#[test]
-fn a_delay_of_a_fifth_of_the_session_timeout_is_survived() {
-    for (delay, name) in [(2.39, "held_up_survived"), (2.41, "held_up_too_long")] {
-        let mut script = Script::of(plan());
-        script.running();
-        let mut now = 0.1;
-        for round in 0..20 {
-            let sent = now + 1.0;
-            script.pass(sent);
-            now = if round == 10 { sent + delay } else { sent };
-            script.at(now).on(Input::HeldUp(seconds(now - sent))).tick().confirmed(now, Ok(())).tick();
-        }
-        script.records_only(&["Warning"]).is(TRANSCRIPTS, name);
-    }
-}
-
 /// The stop would have begun at 10 s.
 #[test]
 fn the_end_of_a_command_before_the_lease_end_is_its_own_however_late_zklock_is() {
     for (now, name) in [(11.9, "late_for_the_end"), (12.0, "late_for_the_lease_end")] {
         let mut script = Script::of(plan());
         let died = Some(LeaderChange::Died { by: None });
-        script.running().at(now).on(Input::HeldUp(seconds(3.0))).on(Input::Child);
+        script.running().at(now).on(Input::Child);
         script.on(Input::Children { leader: died, group: None, none_left: true });
         script.on(Input::Reaped(Some(Exit::Code(7)))).tick().records_only(&[
             "Warning",
@@ -176,60 +106,6 @@ fn the_end_of_a_command_before_the_lease_end_is_its_own_however_late_zklock_is()
             "CommandIsOver",
         ]);
         script.is(TRANSCRIPTS, name);
-    }
-}
-
-#[test]
-fn a_standstill_is_named_although_an_answer_came_after_it() {
-    let mut script = Script::of(plan());
-    script.running().pass(4.0).tick().at(8.9).confirmed(1.1, Ok(())).tick().pass(9.95).confirmed(9.9, Ok(()));
-    script.pass(12.0).tick().records_only(&["Warning"]).is(TRANSCRIPTS, "hung_before_the_last_answer");
-}
-
-#[test]
-fn a_confirmation_after_a_long_silence_comes_too_late_to_say_that_there_was_none() {
-    let mut script = Script::of(plan());
-    script.running().pass(2.0).session(SessionChange::Disconnected).pass(9.0);
-    script.session(SessionChange::Reconnected).pass(9.2).confirmed(9.1, Ok(()));
-    script.pass(12.0).records_only(&["Warning"]).is(TRANSCRIPTS, "seldom");
-}
-
-#[test]
-fn servers_that_cannot_be_reached_from_a_busy_host_are_named_first() {
-    let mut script = Script::of(plan());
-    script.running().pass(2.0).session(SessionChange::Disconnected).tick();
-    for tick in 1_u8..12 {
-        script.at(2.0 + 0.7 * f64::from(tick)).tick();
-    }
-    script.at(10.0).tick().records_only(&["Warning"]).is(TRANSCRIPTS, "away_from_a_busy_host");
-}
-
-#[test]
-fn a_gap_in_the_connection_explains_a_silence_for_one_session_timeout() {
-    for (gap, name) in [(9.0, "refused_after_a_gap"), (1.0, "refused_long_after_a_gap")] {
-        // The answer that creates the node is the slowest, and the one before it doesn't count.
-        let mut script = Script::of(Plan { nonblock: true, ..plan() });
-        script
-            .connected()
-            .at(0.5)
-            .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![])))
-            .at(0.6)
-            .created(0, 1);
-        script.listed(0, &[], 1);
-        let own = script.own(1);
-        script.read(&own, node(OURS, 1, &record("web1", 7))).tick().on(Input::OutputFlushed).tick();
-        script.on(Input::Started(Ok(()))).begun();
-        let mut is_away = false;
-        for round in 1_u8..26 {
-            let sent = f64::from(round);
-            if sent >= gap && !is_away {
-                is_away = true;
-                script.session(SessionChange::Disconnected).session(SessionChange::Reconnected);
-            }
-            let result = if round < 10 { Ok(()) } else { Err(RequestError::Quota) };
-            script.pass(sent + 0.7).confirmed(sent + 0.6, result);
-        }
-        script.records_only(&["Warning"]).is(TRANSCRIPTS, name);
     }
 }
 
@@ -342,13 +218,6 @@ fn a_holder_asks_for_nothing_but_confirmations() {
     script.keeps_lines(&["asks:"]).is(TRANSCRIPTS, "confirmations");
 }
 
-#[test]
-fn a_command_may_go_on_without_its_lock() {
-    let mut script = Script::of(Plan { terminates: false, ..plan() });
-    script.running().pass(3.0).session(SessionChange::Lost(RequestError::Expired)).tick().pass(20.0).tick();
-    script.reaped(Exit::Code(3)).on(Input::Cleaned(true)).is(TRANSCRIPTS, "continues");
-}
-
 /// The command's first process is killed by another process, and is reaped once nothing of the command is left.
 fn killed_by_another(script: &mut Script, then: impl FnOnce(&mut Script)) -> &mut Script {
     let died = LeaderChange::Died { by: Some(SIGKILL) };
@@ -363,19 +232,10 @@ fn a_command_killed_by_another_process_keeps_its_own_code() {
     let lose = |script: &mut Script| {
         script.session(SessionChange::Lost(RequestError::Expired)).tick();
     };
-    // It continued without its lock.
-    let mut script = Script::of(Plan { terminates: false, ..plan() });
-    lose(script.running().pass(3.0));
-    killed_by_another(script.pass(20.0), |_| ());
-    script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, "killed_long_after_the_loss");
     // The loss is noticed while the rest of the command is being killed.
-    for (terminates, name) in
-        [(true, "killed_before_the_loss"), (false, "killed_before_a_loss_that_stops_nothing")]
-    {
-        let mut script = Script::of(Plan { terminates, ..plan() });
-        killed_by_another(script.running().pass(3.0), lose);
-        script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, name);
-    }
+    let mut script = Script::of(plan());
+    killed_by_another(script.running().pass(3.0), lose);
+    script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, "killed_before_the_loss");
     // zklock had begun to stop it.
     let mut script = Script::of(plan());
     lose(script.running().pass(3.0));
@@ -390,11 +250,9 @@ fn the_death_of_the_monitor_hides_no_loss() {
         script.pass(3.0).reply(Asker::Lock(LockIndex(0)), gone).tick().on(Input::MonitorDied).tick();
         script.all_killed().reaped(Exit::Signal(SIGKILL));
     };
-    for (terminates, name) in [(true, "deleted_and_monitor_died"), (false, "continued_until_monitor_died")] {
-        let mut script = Script::of(Plan { terminates, ..plan() });
-        monitor_dies(script.running());
-        script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, name);
-    }
+    let mut script = Script::of(plan());
+    monitor_dies(script.running());
+    script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, "deleted_and_monitor_died");
 }
 
 #[test]

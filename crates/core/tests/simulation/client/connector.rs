@@ -103,10 +103,6 @@ impl Client {
         let pass = self.connector.pass.insert(pass);
         let Some(server) = pass.pop_front() else {
             self.connector.pass = None;
-            if self.phase == Phase::Disconnected {
-                let away = self.connector.retry.result();
-                self.tell(SessionChange::StillAway(away));
-            }
             let pause = self.connector.retry.pause(&mut below(&mut self.rng));
             self.connector.pause_until = Some(now + nanos(pause));
             return;

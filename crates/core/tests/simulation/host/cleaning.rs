@@ -46,10 +46,7 @@ impl World {
                 }
             }
             SessionChange::Unreachable(_) | SessionChange::Lost(_) => self.cleaned(owner, false),
-            SessionChange::Closed
-            | SessionChange::Disconnected
-            | SessionChange::StillAway(_)
-            | SessionChange::ServersSay(_) => {}
+            SessionChange::Closed | SessionChange::Disconnected | SessionChange::ServersSay(_) => {}
         }
     }
 

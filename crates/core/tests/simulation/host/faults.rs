@@ -44,7 +44,7 @@ impl World {
                 if zklock.monitor.alive {
                     zklock.was_hit = true;
                     zklock.monitor.alive = false;
-                    if !zklock.worker.frozen && zklock.contender.terminates {
+                    if !zklock.worker.frozen {
                         zklock.gone_by = Some(self.now + 1_000_000_000 + 3 * zklock.contender.late_by());
                     }
                     self.tell_worker(index, Input::MonitorDied);
@@ -114,7 +114,7 @@ impl World {
             |planned: &&PlannedFault| planned.who == index || planned.fault.target() == Target::Servers;
         let is_untroubled = self.scenario.faults.iter().filter(hits).count() == 1;
         let zklock = &mut self.zklocks[index];
-        if is_untroubled && zklock.contender.terminates && !nodes.is_empty() {
+        if is_untroubled && !nodes.is_empty() {
             let grace = u64::try_from(zklock.contender.kill_after.as_nanos()).unwrap();
             let takes = grace + 6 * zklock.contender.line + 6 * zklock.contender.late_by() + 2_000_000_000;
             zklock.gone_by = Some(self.now + takes);

@@ -141,7 +141,7 @@ impl World {
         if self.inner_is_gone(index) {
             return true;
         }
-        let latest = self.zklocks[index].page.deadline.map(|deadline| deadline.latest);
+        let latest = self.zklocks[index].page.deadline;
         let latest = latest.map(|latest| self.zklocks[index].virtual_time(latest, self.now));
         self.kill_inner(index, latest);
         self.after(KILL_TAKES / 4, Event::Thaw(index, true));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use zklock_core::exit::{Exit, FAILURE};
-use zklock_core::pair::{Deadline, Stage};
+use zklock_core::pair::Stage;
 use zklock_core::planted::{Mistake, planted};
 use zklock_core::run::{Effect, Input, KillRound};
 use zklock_core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
@@ -26,7 +26,7 @@ impl World {
         index: usize,
         variables: Vec<(String, String)>,
         latest: Option<BootTime>,
-        deadline: Option<Deadline>,
+        deadline: Option<BootTime>,
     ) {
         if !self.zklocks[index].worker.starting {
             self.zklocks[index].worker.starting = true;
@@ -114,7 +114,7 @@ impl World {
     pub(super) fn signal_command(&mut self, index: usize, signal: i32, reach: Reach) {
         let now = self.now;
         let zklock = &self.zklocks[index];
-        if signal == SIGCONT && zklock.command.is_some() && zklock.contender.terminates {
+        if signal == SIGCONT && zklock.command.is_some() {
             self.check_exclusion(index);
         }
         let is_inner = self.signal_inner(index, signal, reach);

@@ -40,10 +40,7 @@ impl World {
             }
             SessionChange::Unreachable(servers) => self.looked_up(index, LookUp::Unreachable(servers)),
             SessionChange::Lost(_) => self.looked_up(index, LookUp::SessionLost),
-            SessionChange::Closed
-            | SessionChange::Disconnected
-            | SessionChange::StillAway(_)
-            | SessionChange::ServersSay(_) => {}
+            SessionChange::Closed | SessionChange::Disconnected | SessionChange::ServersSay(_) => {}
         }
     }
 

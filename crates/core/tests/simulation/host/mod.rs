@@ -28,7 +28,7 @@ use zklock_core::environment::HeldLock;
 use zklock_core::exit::Exit;
 use zklock_core::leftover_nodes::LeftoverNodes;
 use zklock_core::monitor::{MonitorDriver, WorkerState};
-use zklock_core::pair::{Deadline, Report, Stage};
+use zklock_core::pair::{Report, Stage};
 use zklock_core::path::LockPath;
 use zklock_core::protocol::Reply;
 use zklock_core::queue::name::Family;
@@ -126,8 +126,6 @@ pub(crate) struct Worker {
     /// When it is no longer busy.
     busy_until: u64,
     waits: Waits,
-    /// Until when it was late because of its host, and by how much.
-    held_up: Vec<(u64, u64)>,
     starting: bool,
     client: Option<ClientId>,
     wake: u64,
@@ -159,7 +157,7 @@ pub(crate) struct Watcher {
 #[derive(Debug, Default)]
 struct Page {
     stage: Option<Stage>,
-    deadline: Option<Deadline>,
+    deadline: Option<BootTime>,
     taken: u64,
     pending_create: Option<String>,
 }
@@ -184,7 +182,7 @@ impl Worker {
 
     fn woken(&mut self) {
         if let Some(driver) = &mut self.driver {
-            driver.woken(Duration::ZERO);
+            driver.woken();
         }
     }
 }
@@ -270,18 +268,6 @@ impl Zklock {
         self.was_hit && (self.monitor.stopped || self.monitor.frozen || !self.monitor.alive)
     }
 
-    /// Whether it may be later than it was lately: then it can't be expected to stop its command in time. It wakes up
-    /// every twelfth of the session timeout, so it has seen less than a whole stall.
-    pub(crate) fn is_later_than_before(&self, now: u64) -> bool {
-        let timeout = self.contender.session_timeout;
-        let counts = |&&(until, _): &&(u64, u64)| until + 2 * KILL_TAKES < now && until + 2 * timeout >= now;
-        let before =
-            self.worker.held_up.iter().filter(counts).map(|&(_, time)| time).max().unwrap_or_default();
-        // One that is over may be the reason for what happens now.
-        let is_on = self.contender.stall.is_some_and(|stall| now < stall.until + 2 * timeout);
-        is_on && self.contender.late_by() > before + timeout / 12
-    }
-
     /// Whether it was stopped, as by Ctrl-Z, and not continued since.
     pub(crate) fn is_stopped(&self) -> bool {
         self.monitor.stopped
@@ -318,7 +304,7 @@ impl Zklock {
     fn worker_state(&self) -> WorkerState {
         WorkerState {
             stage: self.page.stage.unwrap_or(Stage::Waiting),
-            deadline: self.page.deadline.map(|deadline| deadline.act),
+            deadline: self.page.deadline,
             taken: self.page.taken,
         }
     }
@@ -336,7 +322,6 @@ impl Zklock {
             connect_option,
             nonblock: contender.nonblock,
             once_per: contender.once_per.filter(|_| contender.locks.len() == 1),
-            terminates: contender.terminates,
             single_child: contender.single_child,
             kill_after: contender.kill_after,
             progress: contender.progress,
@@ -353,7 +338,6 @@ impl Zklock {
             session_timeout: Duration::from_nanos(contender.session_timeout),
             signal: 15,
             is_not_awaited: false,
-            has_idle_policy: false,
             command: "job".to_owned(),
             shows_line: false,
             notifies: contender.progress.is_some(),

@@ -2,7 +2,7 @@
 
 use zklock_core::loss::Loss;
 use zklock_core::message::{Fate, Message};
-use zklock_core::pair::{Deadline, Report, Stage};
+use zklock_core::pair::{Report, Stage};
 use zklock_core::planted::{Mistake, planted};
 use zklock_core::queue::contender::{AttemptIds, ContentionError};
 use zklock_core::queue::record::{Process, Record};
@@ -151,7 +151,7 @@ impl World {
                 let zklock = &mut self.zklocks[index];
                 zklock.page.stage = Some(Stage::Over);
                 let end = zklock.clock(self.now) + within;
-                self.set_deadline(index, Some(Deadline { act: end, latest: end }));
+                self.set_deadline(index, Some(end));
             }
             Effect::Say(path, message) => {
                 if let Message::LockLost { fate: Fate::Stopped { .. }, .. } = message {
@@ -239,11 +239,11 @@ impl World {
         self.report(index, Report::Stop { signal, whole_group: false, continued });
     }
 
-    pub(super) fn set_deadline(&mut self, index: usize, deadline: Option<Deadline>) {
+    pub(super) fn set_deadline(&mut self, index: usize, deadline: Option<BootTime>) {
         let old = self.zklocks[index].page.deadline;
         self.zklocks[index].page.deadline = deadline;
         let shorter = match (old, deadline) {
-            (Some(old), Some(new)) => new.act < old.act,
+            (Some(old), Some(new)) => new < old,
             (None, Some(_)) => true,
             (_, None) => false,
         };
