@@ -27,7 +27,6 @@ fn run_zklock() -> Exit {
     // Rust's handlers for a stack overflow would ignore the first SEGV or BUS that another process sends.
     sys::drop_handlers();
     sys::ignore_signals_of_writes();
-    sys::fail_on_abort();
     // First, so that an unknown name ends zklock before it does anything.
     #[cfg(planted)]
     zklock_core::planted::plant(zklock::process::planted::named());
@@ -56,7 +55,7 @@ fn run_zklock() -> Exit {
         log::error!("{}", explain(&error));
         Exit::Code(exit::FAILURE)
     });
-    output::drain_at_the_end();
+    output::drain(output::AT_THE_END);
     exit
 }
 

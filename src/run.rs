@@ -65,7 +65,7 @@ fn under_outer_locks(
     inherited: InheritedState,
 ) -> Exit {
     output::step(invocation.first_lock(), "already held by the surrounding command");
-    output::drain();
+    output::drain(output::BRIEFLY);
     let launch = Launch::new(invocation, inherited);
     let error = become_command(launch, variables);
     output::error(invocation.first_lock(), &error);

@@ -16,15 +16,19 @@ use zklock_core::planted::{Mistake, planted};
 
 use crate::process::thread;
 
-/// The capacity of the queue. Messages that don't fit are dropped, the least important first.
+/// The capacity of the queue. The rest is kept for errors from nine tenths on, and for warnings from half on: newer
+/// messages are dropped.
 const MOST_BYTES: usize = 256 * 1024;
+
+/// A wait for the queue to be written where its reader may well have stopped.
+pub const BRIEFLY: Duration = Duration::from_millis(100);
+
+/// The longest wait for the queue to be written while zklock holds a lock.
+pub const WHILE_HELD: Duration = Duration::from_millis(500);
 
 /// The longest wait for the queue to be written at the end of the process. The writer thread may be late because the
 /// machine is busy, and what isn't written by then is lost: an exit code without a reason.
-const LONGEST_WAIT: Duration = Duration::from_secs(3);
-
-/// The longest wait for the queue to be written while zklock holds a lock.
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+pub const AT_THE_END: Duration = Duration::from_secs(3);
 
 /// Erases the line of the screen that the cursor is in.
 const ERASE: &str = "\r\x1b[2K";
@@ -84,28 +88,8 @@ pub fn queue_output() {
     state().mode = if planted(Mistake::HeldUpByStderr) { OutputMode::Direct } else { OutputMode::Queued };
 }
 
-/// Waits until the queue is written, for at most 100 ms: the reader may have stopped.
-pub fn drain() {
-    drain_within(Duration::from_millis(100));
-}
-
-/// Waits until the queue is written, before another process writes to the same screen: its output should appear below
-/// zklock's even if the machine or disk is busy. `limit` is how long the lease allows zklock to wait.
-pub fn drain_before_others(limit: Duration) {
-    drain_within(LONGEST_PAUSE.min(limit));
-}
-
-/// Waits until the queue is written, at the end of a process after which the locks are released.
-pub fn drain_before_release() {
-    drain_within(LONGEST_PAUSE);
-}
-
-/// Waits until the queue is written, at the end of the process: messages that are still queued afterwards are lost.
-pub fn drain_at_the_end() {
-    drain_within(LONGEST_WAIT);
-}
-
-fn drain_within(limit: Duration) {
+/// Waits until the queue is written, but no longer than this.
+pub fn drain(limit: Duration) {
     let until = Instant::now() + limit;
     let mut state = state();
     while state.has_writer && (state.is_writing || !state.queue.is_empty()) {
@@ -166,21 +150,14 @@ impl OutputState {
             // A new line replaces an older one.
             Item::Line(_) => self.queue.retain(|queued| matches!(queued, Item::Text(..))),
             Item::Text(level, bytes) => {
-                while self.bytes + bytes.len() > MOST_BYTES {
-                    // The greatest level is the least important.
-                    let level_of = |queued: &Item| match queued {
-                        Item::Text(level, _) => Some(*level),
-                        Item::Line(_) => None,
-                    };
-                    let least = self.queue.iter().filter_map(level_of).max().filter(|least| least >= level);
-                    let place = least.and_then(|least| {
-                        self.queue.iter().position(|queued| level_of(queued) == Some(least))
-                    });
+                let room = match level {
+                    Level::Error => MOST_BYTES,
+                    Level::Warning => MOST_BYTES / 10 * 9,
+                    Level::Notice | Level::Step | Level::Debug => MOST_BYTES / 2,
+                };
+                if self.bytes + bytes.len() > room {
                     self.dropped += 1;
-                    match place.and_then(|place| self.queue.remove(place)) {
-                        Some(Item::Text(_, dropped)) => self.bytes -= dropped.len(),
-                        _ => return,
-                    }
+                    return;
                 }
                 self.bytes += bytes.len();
             }
@@ -301,31 +278,19 @@ mod tests {
         }
     }
 
-    fn levels(state: &mut OutputState) -> Vec<Level> {
-        let mut levels = vec![];
-        while let Some((_, item)) = state.pop() {
-            if let Item::Text(level, _) = item {
-                levels.push(level);
+    #[test]
+    fn of_unread_messages_the_last_room_is_for_warnings_and_errors() {
+        let mut state = empty();
+        for level in [Level::Debug, Level::Step, Level::Warning, Level::Error] {
+            for _ in 0..300 {
+                state.push(Item::Text(level, vec![b'x'; 1024]));
             }
         }
-        assert_eq!(state.bytes, 0);
-        levels
-    }
-
-    #[test]
-    fn the_least_important_messages_are_dropped_first_and_counted() {
-        let half = || vec![b'x'; MOST_BYTES / 2];
-        let mut state = empty();
-        for level in [Level::Step, Level::Debug, Level::Error, Level::Debug] {
-            state.push(Item::Text(level, half()));
-        }
-        assert_eq!(state.dropped, 2, "the first of debug for the error, and the second for want of room");
-        assert_eq!(levels(&mut state), [Level::Step, Level::Error]);
-        let mut state = empty();
-        for _ in 0..4 {
-            state.push(Item::Text(Level::Error, half()));
-        }
-        assert_eq!((state.dropped, state.queue.len()), (2, 2), "of errors the newest stay");
+        let queued = |level| {
+            state.queue.iter().filter(|item| matches!(item, Item::Text(of, _) if *of == level)).count()
+        };
+        assert_eq!([Level::Debug, Level::Step, Level::Warning, Level::Error].map(queued), [128, 0, 102, 26]);
+        assert_eq!((state.dropped, state.bytes), (1200 - 256, MOST_BYTES));
     }
 
     #[test]

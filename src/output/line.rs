@@ -32,7 +32,7 @@ pub fn draw_text(text: Option<String>, group: Pid) {
         draw(of_wait(None, &text), group);
     } else {
         erase_line();
-        buffer::drain();
+        buffer::drain(buffer::BRIEFLY);
     }
 }
 

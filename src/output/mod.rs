@@ -17,9 +17,7 @@ use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
 use zklock_core::text::{escaped_lines, without_controls};
 
-pub use self::buffer::{
-    drain, drain_at_the_end, drain_before_others, drain_before_release, mute, queue_output,
-};
+pub use self::buffer::{AT_THE_END, BRIEFLY, WHILE_HELD, drain, mute, queue_output};
 pub use self::line::{can_draw_line, draw_line, draw_text, erase_line};
 
 /// The variable that overrides the log levels, in `env_logger`'s syntax.
@@ -38,7 +36,7 @@ fn report_panics() {
     panic::set_hook(Box::new(|panic| {
         queue_output();
         log::error!("{panic}");
-        drain();
+        drain(BRIEFLY);
     }));
 }
 
@@ -152,7 +150,7 @@ pub fn warn(path: &LockPath, text: impl Display) {
 pub fn refusal(text: &str) {
     queue_output();
     buffer::text(message::Level::Error, format!("zklock: {text}\n").into_bytes());
-    drain_at_the_end();
+    drain(AT_THE_END);
 }
 
 /// Starts a new line on the screen, so that the waiting line isn't overwritten. JSON output has no waiting line.

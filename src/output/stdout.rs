@@ -27,7 +27,7 @@ pub fn print(bytes: &[u8]) -> Result<Exit> {
 /// If stdout can't be written to.
 pub fn print_by(write: impl FnOnce() -> io::Result<()>) -> Result<Exit> {
     // Messages stay before what is printed after them.
-    super::drain();
+    super::drain(super::BRIEFLY);
     // The standard library takes a write to a closed descriptor for a success.
     if !is_open_for_writing() {
         bail!(unwritable("it is closed, or open for reading only"));

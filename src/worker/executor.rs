@@ -171,14 +171,14 @@ impl<'a> Executor<'a> {
             Effect::Line(None) => output::erase_line(),
             Effect::Notify(Notice { status, extend }) => service_manager::notify(status.as_deref(), extend),
             Effect::FlushOutput(limit) => {
-                output::drain_before_others(limit);
+                output::drain(limit.min(output::WHILE_HELD));
                 return Ok(Done::Answer(Input::OutputFlushed));
             }
             Effect::FlushBeforeStop(limit) => {
-                output::drain_before_others(limit);
+                output::drain(limit.min(output::WHILE_HELD));
             }
             Effect::Detach => {
-                output::drain();
+                output::drain(output::BRIEFLY);
                 sys::detach_from_caller();
             }
             Effect::Finish(end) => return Ok(Done::Over(end)),

@@ -89,7 +89,7 @@ impl LoopWatch {
             end_all(&Children::of_this_process(), &[]);
         }
         output::error(&self.path, "the worker process hung; it ends itself");
-        output::drain_before_release();
+        output::drain(output::WHILE_HELD);
         sys::exit_at_once(exit::FAILURE)
     }
 }

@@ -35,12 +35,12 @@ pub fn work(mut worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settin
         if error.is::<UnattendedError>() {
             // Nothing is released here: without a final report the monitor ends every process that is left, and then
             // deletes the nodes.
-            output::drain_before_release();
+            output::drain(output::WHILE_HELD);
             sys::exit_at_once(exit::FAILURE)
         }
         End::Exit(Exit::Code(exit::FAILURE))
     });
-    output::drain_at_the_end();
+    output::drain(output::AT_THE_END);
     match end {
         End::Exit(exit) => worker.show_exit(exit),
         End::Become(variables) => worker.send_final(&Report::Become(variables)),

@@ -71,7 +71,7 @@ fn erase_line_at_signals() -> Result<()> {
     let thread = thread::builder().name("signals".to_owned()).spawn(move || {
         for signal in &mut signals {
             output::draw_text(None, getpgrp());
-            output::drain_at_the_end();
+            output::drain(output::AT_THE_END);
             if signal != SIGTSTP {
                 end(Exit::Signal(signal));
             }
