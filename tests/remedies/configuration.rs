@@ -70,7 +70,7 @@ fn a_file_that_can_be_read_takes_the_place_of_one_that_cannot() {
         let path = format!("{}{option}", case.path());
         let zklock = |file: &str| case.zklock().args([option, file, &path, "true"]);
         let refused = zklock("/dev").run();
-        refused.assert_code(125).assert_stderr("it is a directory; give a regular file or <(COMMAND)");
+        refused.assert_code(125).assert_stderr("it is neither a regular file nor a pipe");
         zklock("/dev/fd/7").prelude(&format!("exec 7< <(echo \"{text}\")")).run().assert_code(0);
         let file = case.dir().join("regular");
         assert_eq!(in_a_shell(&case, &format!("umask 77; echo \"{text}\" >regular")), 0);

@@ -22,11 +22,11 @@ pub use self::dead_mans_switch::DeadMansSwitch;
 pub use self::fork::{ForkSide, die_with, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
 pub use self::page::{SharedMoment, SharedPage};
-pub use self::process::{detach_from_caller, exit_at_once, fail_on_abort, inherited_descriptors};
+pub use self::process::{detach_from_caller, exit_at_once, inherited_descriptors};
 pub use self::signals::{
     contains, die_of, drop_handlers, end_process_1_by, ignore_until_exec, is_ignored, restore_ignored, send,
     send_to_group, stop_by, stop_ignoring_children,
 };
 pub use self::spawn::{Spawned, spawn};
-pub use self::start::{ignore_signals_of_writes, was_closed};
+pub use self::start::ignore_signals_of_writes;
 pub use self::witness::start_witness;

@@ -20,9 +20,6 @@ const SIGNALS_OF_WRITES: [c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
 static WERE_IGNORED: [AtomicBool; SIGNALS_OF_WRITES.len()] =
     [const { AtomicBool::new(false) }; SIGNALS_OF_WRITES.len()];
 
-/// Whether stdin, stdout and stderr were closed when zklock was started.
-static WERE_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
-
 // SAFETY: the C library calls the functions in this section once, before `main`. There is one thread, and this function
 // makes system calls on numbers and constants and stores in statics.
 #[used]
@@ -33,10 +30,9 @@ extern "C" fn before_main() {
     for (signal, was_ignored) in SIGNALS_OF_WRITES.into_iter().zip(&WERE_IGNORED) {
         was_ignored.store(disposition(signal) == Some(libc::SIG_IGN), Relaxed);
     }
-    for (standard, was_closed) in (0..).zip(&WERE_CLOSED) {
+    for standard in 0..3 {
         // SAFETY: a system call on numbers.
         if unsafe { libc::fcntl(standard, libc::F_GETFD) } < 0 {
-            was_closed.store(true, Relaxed);
             occupy_lowest();
         }
     }
@@ -65,12 +61,6 @@ fn occupy_lowest() {
 pub(super) fn open_placeholder() -> RawFd {
     // SAFETY: a system call on a constant string and numbers.
     unsafe { libc::open(c"/".as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) }
-}
-
-/// Whether this is stdin, stdout or stderr, and was closed when zklock was started: now only its number is taken.
-pub fn was_closed(number: RawFd) -> bool {
-    let standard = usize::try_from(number).ok().and_then(|number| WERE_CLOSED.get(number));
-    standard.is_some_and(|was_closed| was_closed.load(Relaxed))
 }
 
 /// Ignores the signals that the kernel sends for a write that fails.
