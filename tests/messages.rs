@@ -345,7 +345,11 @@ fn the_page_explains_nothing_that_is_not_said() {
     }
     // Messages of libraries.
     let others = ["cannot be used with", "required arguments", "unexpected argument", "invalid value"];
-    let others = [&others[..], &["a value is required for", "that scheme is world:anyone", "TLS: "]].concat();
+    let others = [
+        &others[..],
+        &["a value is required for", "that scheme is world:anyone", "TLS: ", "memory allocation of"],
+    ]
+    .concat();
     let is_ours = |text: &String| !others.iter().any(|words| text.contains(words));
     let said: Vec<String> = said_by_the_core().collect();
     let mut stale = vec![];

@@ -1,13 +1,10 @@
-//! File descriptors, and the handler for SIGABRT of this process.
+//! What this process has from its caller, and its end.
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 
 use nix::libc;
-use zklock_core::exit;
 
-use super::signals::disposition;
 use super::start::open_placeholder;
 
 /// The file descriptors, but for stdin, stdout and stderr, that this process has from its caller: those that aren't
@@ -45,46 +42,4 @@ pub fn detach_from_caller() {
 pub fn exit_at_once(code: u8) -> ! {
     // SAFETY: a system call on a number; no code of this process runs afterwards.
     unsafe { libc::_exit(code.into()) }
-}
-
-/// Makes an abort end this process as a failure, with a message. The standard library aborts if it can't allocate
-/// memory, and a server can make the client library ask for any amount of it.
-///
-/// An abort sent by another process, or one that was ignored, is left as it is. The exec gives the command the default
-/// disposition back.
-pub fn fail_on_abort() {
-    const MESSAGE: &[u8] = b"zklock: crashed, probably because a server's answer asked for more memory than \
-         there is; check the connect string\n";
-
-    extern "C" fn aborted(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-        // SAFETY: with SA_SIGINFO the kernel passes a valid `info`, which has a sender for signals that are sent. Of
-        // the rest, poll, write, _exit, signal and raise may be called in a handler.
-        unsafe {
-            if (*info).si_pid() == libc::getpid() {
-                // stderr may have no reader: waiting for one would let the command outlive its lease.
-                let mut stderr = libc::pollfd { fd: 2, events: libc::POLLOUT, revents: 0 };
-                if libc::poll(&raw mut stderr, 1, 0) == 1 {
-                    libc::write(2, MESSAGE.as_ptr().cast(), MESSAGE.len());
-                }
-                libc::_exit(exit::FAILURE.into());
-            }
-            libc::signal(signal, libc::SIG_DFL);
-            libc::raise(signal);
-        }
-    }
-
-    if disposition(libc::SIGABRT) != Some(libc::SIG_DFL) {
-        return;
-    }
-    // SAFETY: the new action is zeroed, which is valid, except for the handler, which has the type that SA_SIGINFO
-    // requires.
-    unsafe {
-        let handler: extern "C" fn(_, _, _) = aborted;
-        let mut action = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
-        action.sa_sigaction = handler as libc::sighandler_t;
-        action.sa_flags = libc::SA_SIGINFO;
-        // A terminal that doesn't let background processes write would stop the handler.
-        libc::sigfillset(&raw mut action.sa_mask);
-        libc::sigaction(libc::SIGABRT, &raw const action, std::ptr::null_mut());
-    }
 }

@@ -9,7 +9,6 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::unistd::Pid;
 
 use super::image::Image;
-use super::signals::drop_handlers;
 
 /// Far more than the functions need that the child calls: their largest item is a path of 4 KiB. The C library maps
 /// such a large allocation, and only the pages in use are ever touched. A smaller one would come from the heap, and be
@@ -29,8 +28,8 @@ pub struct Spawned {
 /// after `vfork`): nothing is copied, however much memory there is. Before its exec the child runs `prepare`, and it
 /// doesn't exec if that fails.
 ///
-/// The child starts with every signal blocked, and without handlers: a signal that zklock catches has its default
-/// there, and one that it ignores is ignored. `prepare` must be async-signal-safe: no allocation, no lock of zklock's,
+/// The child starts with every signal blocked. For a process that has no handlers, as the worker: one could run in the
+/// child when `prepare` unblocks its signal. `prepare` must be async-signal-safe: no allocation, no lock of zklock's,
 /// only system calls on captured values.
 pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<Spawned> {
     let (arguments, environment) = (pointers(image.arguments()), pointers(image.environment()));
@@ -38,7 +37,6 @@ pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<
     let mut stack = vec![0; STACK + size_of_val(arguments.as_slice())];
     let mut failed = None;
     let child = Box::new(|| {
-        drop_handlers();
         failed = Some(prepare().err().unwrap_or_else(|| {
             // SAFETY: a string, and two arrays that end with a null pointer; all live as long as this function. The
             // call returns only if it fails.
@@ -51,7 +49,7 @@ pub fn spawn(image: &Image, prepare: impl Fn() -> io::Result<()>) -> io::Result<
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
     // SAFETY: the child has its own stack, with room for what it calls. This thread, whose variables it uses, is
     // suspended until the child has left the shared memory by exec or exit. It doesn't affect the other threads:
-    // `prepare` takes no lock and allocates nothing, and no handler of zklock's runs in it.
+    // `prepare` takes no lock and allocates nothing, and there are no handlers that could run in it.
     let spawned = unsafe { clone(child, &mut stack, flags, Some(libc::SIGCHLD)) };
     // Not returned, because the caller must learn about the child.
     if let Err(error) = mask.thread_set_mask() {
@@ -69,7 +67,7 @@ fn pointers(words: &[impl AsRef<CStr>]) -> Vec<*const libc::c_char> {
 mod tests {
     use std::ffi::OsString;
     use std::os::unix::process::ExitStatusExt;
-    use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+    use std::sync::atomic::{AtomicI32, Ordering};
 
     use nix::errno::Errno;
     use nix::sys::signal::{Signal, kill};
@@ -111,17 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn handlers_do_not_run_in_the_child_and_the_mask_is_restored() -> io::Result<()> {
-        static RAN: AtomicBool = AtomicBool::new(false);
-        // SAFETY: an atomic store may be made in a handler.
-        unsafe { signal_hook::low_level::register(libc::SIGUSR2, || RAN.store(true, Ordering::SeqCst)) }?;
+    fn the_mask_is_restored() -> io::Result<()> {
         let before = SigSet::thread_get_mask()?;
         let child = spawn(&image("true", &[]), || {
             SigSet::empty().thread_set_mask()?;
-            Ok(kill(getpid(), Signal::SIGUSR2)?)
+            Ok(kill(getpid(), Signal::SIGTERM)?)
         })?;
-        assert_eq!(reap(child.pid)?.signal(), Some(libc::SIGUSR2));
-        assert!(!RAN.load(Ordering::SeqCst));
+        assert_eq!(reap(child.pid)?.signal(), Some(Signal::SIGTERM as i32));
         assert_eq!(SigSet::thread_get_mask()?, before);
         Ok(())
     }
