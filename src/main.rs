@@ -71,7 +71,6 @@ fn run_command(options: &Options, words: &[OsString]) -> anyhow::Result<Exit> {
 fn report(error: &StartError) -> Exit {
     let printed = match error {
         StartError::Help(help) => stdout::print_by(|| help.print()),
-        StartError::ShortHelp(text) | StartError::Version(text) => stdout::print(text.as_bytes()),
         mistake => Err(anyhow::anyhow!("{mistake}")),
     };
     printed.unwrap_or_else(|error| complain(&error))

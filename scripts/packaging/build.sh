@@ -8,9 +8,8 @@ results=$target_dir/package
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat --format %Y Cargo.toml)}
 export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C.UTF-8
 
-# For `zklock -v --version`.
+# For `zklock --version`.
 commit=${ZKLOCK_COMMIT:-$(git describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || true)}
-[[ -z $commit ]] || export ZKLOCK_COMMIT=$commit
 
 # default_triple musl|gnu
 default_triple() { rustc --print host-tuple | sed "s/-[a-z]*\$/-$1/"; }
@@ -53,7 +52,7 @@ build() {
     [[ $triple == "$(uname -m)"-* || -n ${!linker:-} ]] ||
         fail "a program for $triple needs a linker for it" "set $linker and $cc to a C compiler for $triple"
     export "$cflags=-ffile-prefix-map=$root=zklock -ffile-prefix-map=$target_dir=target ${!cflags:-}"
-    CARGO_ENCODED_RUSTFLAGS=$(remapped) cargo build --release --locked --target "$triple" >&2
+    ZKLOCK_VERSION="$version (${commit:-unknown commit}, $triple)" CARGO_ENCODED_RUSTFLAGS=$(remapped) cargo build --release --locked --target "$triple" >&2
     program=$target_dir/$triple/release/zklock
 }
 
@@ -70,7 +69,7 @@ runs() {
     local output
     output=$(start "$1" --version) || fail "$1 doesn't run" \
         "if it is for another machine, set $(variable RUNNER) to a program that runs it, such as qemu-user's"
-    [[ $output == "zklock $version" ]] || fail "$1 reports '$output' instead of 'zklock $version'"
+    [[ $output == "zklock $version"* ]] || fail "$1 reports '$output' instead of 'zklock $version'"
     start "$1" --config docs/examples/zklock.toml status --show-config >/dev/null ||
         fail "$1 refuses the example configuration"
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, Parser};
+use clap::{Arg, ArgMatches, Args, Command, CommandFactory, Parser};
 
 use super::StartError;
 use super::ensemble::Ensemble;
@@ -15,12 +15,9 @@ use super::subcommands::Subcommand;
 #[derive(Debug, Parser)]
 #[command(
     name = "zklock",
-    version,
-    disable_help_flag = true,
-    disable_version_flag = true,
+    version = option_env!("ZKLOCK_VERSION").unwrap_or(env!("CARGO_PKG_VERSION")),
     max_term_width = 100,
     args_override_self = true,
-    disable_help_subcommand = true,
     subcommand_value_name = "SUBCOMMAND",
     subcommand_help_heading = "Subcommands",
     override_usage = "zklock [OPTIONS] PATH [--] COMMAND [ARG ...]\n       \
@@ -32,6 +29,7 @@ use super::subcommands::Subcommand;
                       zklock wait [-n] [-w SECS] [-E N] PATH ...\n       \
                       zklock check [--json] [--create-chroot] [PATH]\n       \
                       zklock forget PATH",
+    after_help = "Exit codes: the command's own; 123 lock lost, 124 busy, 125 zklock itself failed",
     after_long_help = EXIT_CODES,
 )]
 pub struct Options {
@@ -42,20 +40,6 @@ pub struct Options {
     /// How to reach the servers.
     #[command(flatten)]
     pub ensemble: Ensemble,
-
-    /// Print the options that are used most
-    #[arg(short = 'h', help_heading = "Output")]
-    pub short_help: bool,
-
-    /// Print this help
-    #[arg(long, action = ArgAction::HelpLong, help_heading = "Output")]
-    pub help: Option<bool>,
-
-    /// Print the version
-    ///
-    /// With -v also the commit, the target, and what it can do for TLS and SASL.
-    #[arg(short = 'V', long, action = ArgAction::Version, help_heading = "Output")]
-    pub version: Option<bool>,
 
     /// What to do instead of running a command.
     #[command(subcommand)]
@@ -136,22 +120,16 @@ fn with_any_values(command: Command) -> Command {
     })
 }
 
-/// Gives a subcommand the options for the connection, and its own help. Those without servers accept them, ignore
+/// Gives a subcommand the options for the connection. Those without servers accept them, ignore
 /// them and leave them out of their help.
 pub(super) fn with_shared_options(subcommand: Command) -> Command {
     let is_without_servers = SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand.get_name());
-    let help = if is_without_servers {
-        "Print this help"
-    } else {
-        "Print this subcommand's options; --help adds the common ones"
-    };
-    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help(help);
     let shared = shared_options().into_iter().map(|arg| match arg.get_id().as_str() {
         // The details are about an option that subcommands don't have: -w.
         "connect_timeout" => arg.long_help(None),
         _ => arg,
     });
-    with_any_values(subcommand.args(shared.map(|arg| arg.hide(is_without_servers)))).arg(help)
+    with_any_values(subcommand.args(shared.map(|arg| arg.hide(is_without_servers))))
 }
 
 /// The options that a command and every subcommand have.

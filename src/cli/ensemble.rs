@@ -19,7 +19,6 @@ pub struct Ensemble {
         short,
         long,
         value_name = "HOSTS",
-        hide_short_help = true,
         default_value = "localhost:2181",
         value_parser = values::checked(Hosts::parse),
         long_help = "ZooKeeper servers: HOST:PORT,...[/CHROOT]\n\nThe variable ZKLOCK_ZOOKEEPER can name them instead."
@@ -67,11 +66,11 @@ pub struct Ensemble {
     pub log_format: LogFormat,
 
     /// Say each step; twice or more for debugging
-    #[arg(short, long, action = ArgAction::Count, value_parser = values::checked(values::verbosity), help_heading = "Output", hide_short_help = true)]
+    #[arg(short, long, action = ArgAction::Count, value_parser = values::checked(values::verbosity), help_heading = "Output")]
     pub verbose: u8,
 
     /// Say nothing but errors
-    #[arg(short, long, overrides_with = "verbose", help_heading = "Output", hide_short_help = true)]
+    #[arg(short, long, overrides_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
 }
 

@@ -23,7 +23,7 @@ pub struct LockOptions {
     pub shared: bool,
 
     /// Take a write lock, which one contender holds alone (the default)
-    #[arg(short = 'x', long)]
+    #[arg(short = 'x', long, hide_short_help = true)]
     pub exclusive: bool,
 
     /// Let N commands run at once
@@ -45,7 +45,13 @@ pub struct LockOptions {
     pub label: Option<String>,
 
     /// Name lock nodes as other programs on the path do: curator, curator-rw or kazoo
-    #[arg(long, value_name = "FAMILY", default_value = "curator", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "FAMILY",
+        default_value = "curator",
+        hide_short_help = true,
+        hide_possible_values = true
+    )]
     pub naming: Naming,
 
     /// Don't wait: if the lock is busy, exit with 124
@@ -78,24 +84,24 @@ pub struct LockOptions {
     /// Begin a forced stop of the command with this signal
     ///
     /// A name as in kill(1), such as INT or RTMIN+3, or a number.
-    #[arg(long, value_name = "SIG", default_value = "TERM", help_heading = "Command", value_parser = values::checked(values::signal))]
+    #[arg(long, value_name = "SIG", default_value = "TERM", hide_short_help = true, help_heading = "Command", value_parser = values::checked(values::signal))]
     pub signal: i32,
 
     /// Send KILL this long after that signal
-    #[arg(long, value_name = "SECS", default_value = "5s", help_heading = "Command", value_parser = values::checked(duration::parse))]
+    #[arg(long, value_name = "SECS", default_value = "5s", hide_short_help = true, help_heading = "Command", value_parser = values::checked(duration::parse))]
     pub kill_after: Duration,
 
     /// Signal only the command's first process
     ///
     /// That one ends its own processes in order, as the masters of celery and gunicorn do. KILL still ends all.
-    #[arg(long, help_heading = "Command")]
+    #[arg(long, help_heading = "Command", hide_short_help = true)]
     pub single_child: bool,
 
     /// Ask the servers for this session timeout
     ///
     /// After a crash the next contender runs about this much later.
     // Shown after the connection options that every subcommand has.
-    #[arg(long, value_name = "SECS", default_value = "30s", help_heading = "Connection", display_order = 100, value_parser = values::checked(values::session_timeout))]
+    #[arg(long, value_name = "SECS", default_value = "30s", help_heading = "Connection", hide_short_help = true, display_order = 100, value_parser = values::checked(values::session_timeout))]
     pub session_timeout: Duration,
 
     /// The lock, and the command with its arguments

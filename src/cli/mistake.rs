@@ -7,13 +7,12 @@ use zklock_core::spelling::nearest_or_longer;
 use zklock_core::text::escaped;
 
 use super::definition::{is_shared, is_subcommand};
-use super::{StartError, definition, other_tools, version};
+use super::{StartError, definition, other_tools};
 use crate::config::{self, context};
 
 /// Why zklock doesn't start, by clap's error about these words.
 pub(super) fn usage(error: Error, words: &[OsString]) -> StartError {
     match error.kind() {
-        ErrorKind::DisplayVersion if version::is_detailed(words) => StartError::Version(version::detailed()),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => StartError::Help(error),
         _ => {
             let subcommand = subcommand(words);
@@ -30,7 +29,7 @@ fn subcommand(words: &[OsString]) -> Option<String> {
 }
 
 /// Whether the words behind the first are options without mistakes, as before a subcommand, and none of them is a path.
-pub(super) fn are_options(words: &[OsString]) -> bool {
+fn are_options(words: &[OsString]) -> bool {
     let matches = definition().try_get_matches_from(words);
     matches.is_ok_and(|matches| matches.subcommand_name().is_none() && !matches.contains_id("words"))
 }

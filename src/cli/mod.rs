@@ -4,7 +4,6 @@ mod completion;
 mod deferred;
 mod definition;
 mod ensemble;
-mod help;
 mod invocation;
 mod lock;
 mod mistake;
@@ -15,7 +14,6 @@ mod security;
 mod settings;
 mod subcommands;
 mod values;
-mod version;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -42,15 +40,9 @@ use crate::config::{self, Config, ConfigError};
 /// Why zklock doesn't start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// `--help` or `--version`.
+    /// The help or the version was asked for.
     #[error(transparent)]
     Help(clap::Error),
-    /// The short help, requested by `-h`.
-    #[error("{0}")]
-    ShortHelp(String),
-    /// The version in detail, requested by `-v --version`.
-    #[error("{0}")]
-    Version(String),
     /// A mistake on the command line: the message, and the subcommand behind which it is.
     #[error("{message}\nzklock: see 'zklock {}--help'", subcommand.as_ref().map_or_else(String::new, |subcommand| format!("{subcommand} ")))]
     Usage {
@@ -74,15 +66,9 @@ pub enum StartError {
 /// If any of these has an invalid value, even one that is overridden in a configuration file; or for a request for
 /// help.
 pub fn parse(words: &[OsString]) -> Result<Options, StartError> {
-    let asked = help::as_options(words);
-    let words = asked.as_deref().unwrap_or(words);
     let mut definition = definition();
     let mistake = |error| mistake::usage(error, words);
-    let mut line = match definition.try_get_matches_from_mut(words) {
-        Err(error) if !help::is_before(&error, words) => return Err(mistake(error)),
-        Ok(line) if !help::is_requested(&line) => line,
-        _ => return Err(StartError::ShortHelp(help::short(&definition))),
-    };
+    let mut line = definition.try_get_matches_from_mut(words).map_err(mistake)?;
     // A broken configuration file or variable doesn't affect a subcommand that doesn't need it.
     let (config, settings) = if is_without_servers(&line) {
         (Config::default(), vec![])
@@ -179,19 +165,6 @@ mod tests {
         assert!(matches!(subcommand(&["revoke", "/a", "--force"]), Some(Subcommand::Revoke(_))));
         assert!(subcommand(&["/a", "status"]).is_none());
         assert!(subcommand(&["/status", "--", "revoke", "/a"]).is_none());
-    }
-
-    #[test]
-    fn help_before_a_subcommand_needs_no_arguments_of_it() {
-        let parsed = |line: &str| parse(&line.split(' ').map(Into::into).collect::<Vec<_>>());
-        for subcommand in definition().get_subcommands().map(clap::Command::get_name) {
-            let line = format!("zklock -h {subcommand}");
-            assert!(matches!(parsed(&line), Err(StartError::ShortHelp(_))), "{line}");
-            assert!(matches!(parsed(&format!("zklock {subcommand} -h")), Err(StartError::Help(_))));
-        }
-        for line in ["zklock revoke", "zklock -z -h revoke", "zklock --label -h wait"] {
-            assert!(matches!(parsed(line), Err(StartError::Usage { .. })), "{line}");
-        }
     }
 
     #[test]

@@ -8,8 +8,7 @@ const RELEASE: &str =
 /// The remedy for a subcommand that only other lock programs have.
 pub(super) fn subcommand(word: &str) -> Option<&'static str> {
     Some(match word {
-        "help" => "write zklock help, or zklock help SUBCOMMAND",
-        "version" => "write zklock version, and at most options behind it",
+        "version" => "write zklock --version",
         "list" | "ls" => "zklock status lists all locks",
         "run" | "lock" | "exec" => "none is needed; write zklock PATH -- COMMAND",
         "unlock" | "release" => RELEASE,

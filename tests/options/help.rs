@@ -127,7 +127,7 @@ fn every_option_that_a_help_shows_is_accepted() {
                     None => zklock.arg(spelling),
                     Some((value, others)) => zklock.args(others).args([spelling, &value]),
                 };
-                if ["--help", "-h", "--version", "--show-config"].contains(&name) {
+                if ["--help", "--version", "--show-config"].contains(&name) {
                     zklock.args(paths).run().assert_code(0);
                 } else {
                     accepted(zklock.args(paths));

@@ -6,7 +6,7 @@ use crate::support::{Case, DEADLINE, Running, children_of, end, skip, status_of,
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::geteuid;
 
-const VERSION: &str = concat!("zklock ", env!("CARGO_PKG_VERSION"), "\n");
+const VERSION: &str = concat!("zklock ", env!("CARGO_PKG_VERSION"));
 
 /// Starts a zklock that holds the case's lock in a container. Its command is a zklock that waits for another lock, which
 /// is held.
@@ -30,7 +30,7 @@ fn exit_codes_in_the_image_are_the_command_s() {
     note_what_is_tried();
     let case = Case::new("image-code");
     let run = |command: &[&str]| container.run(case.lock(&[], command)).run();
-    assert_eq!(run(&["/zklock", "--version"]).assert_code(0).stdout, VERSION);
+    run(&["/zklock", "--version"]).assert_code(0).assert_stdout(VERSION);
     run(&["/zklock", "-z", case.hosts(), "status", "--exit-code", case.path()]).assert_code(1);
     run(&["/absent"]).assert_code(127);
 }
@@ -108,5 +108,5 @@ fn an_init_container_of_the_image_waits_for_the_end_of_a_holder() {
     let waiter = container.run(case.lock(&["-v", "--shared"], ["/zklock", "--version"])).spawn();
     waiter.wait_for_line("waiting for", DEADLINE);
     end(holder);
-    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, VERSION);
+    waiter.wait(DEADLINE).assert_code(0).assert_stdout(VERSION);
 }

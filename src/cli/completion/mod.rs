@@ -146,7 +146,10 @@ mod tests {
 
     #[test]
     fn subcommands_and_options_are_completed_where_they_can_stand() {
-        assert_eq!(words("zklock "), ["status", "revoke", "wait", "check", "forget", "completions", "man"]);
+        assert_eq!(
+            words("zklock "),
+            ["status", "revoke", "wait", "check", "forget", "completions", "man", "help"]
+        );
         assert_eq!(words("zklock -n -w 5 re"), ["revoke"]);
         assert_eq!(words("zklock --ti"), ["--timeout"]);
         assert_eq!(words("zklock status --re"), ["--recursive"]);
