@@ -37,7 +37,7 @@ variants!(Message, message_name, MESSAGES:
     Queued, WaitingFor, StillWaiting, Acquired, Free, Busy, GaveUp, GaveUpStopped, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
     SignalIgnored, AwaitsLease, AwaitsServers, StillAwaitsServers, ServersAnswer, TimeoutGranted, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
     CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, NotConfirmed, LastSeenBusy,
-    KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, WaitsInside, NotStarted, Started, NotAwaited, ConnectionLost,
+    KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, NotAwaited, ConnectionLost,
     ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed, LeaveUnconfirmed,
 );
@@ -203,7 +203,6 @@ fn messages() -> Vec<Message> {
         M::OncePerInside,
         M::HeldInOtherNaming { outer: Family::Kazoo, inner: Family::Curator },
         M::HeldTooWeakly { outer: "shared".to_owned(), inner: Mode::Exclusive },
-        M::WaitsInside { outer: "2 slots".to_owned() },
         M::NotStarted(
             "'x' was not found: check its name, and the directories in the variable PATH".to_owned(),
         ),

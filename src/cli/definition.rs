@@ -169,7 +169,7 @@ pub(super) fn check_goes_with_subcommand(line: &ArgMatches) -> Result<(), StartE
     let has_effect = |id: &str| match subcommand {
         "check" => id == "session_timeout",
         "wait" => {
-            matches!(id, "nonblock" | "timeout" | "progress" | "conflict_exit_code" | "session_timeout")
+            matches!(id, "nonblock" | "timeout" | "conflict_exit_code" | "session_timeout")
         }
         _ => false,
     };

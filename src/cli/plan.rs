@@ -1,11 +1,9 @@
 //! What the options ask for, as plain data.
 
-use std::ffi::OsString;
-
 use zklock_core::run::{Plan, Surroundings};
 use zklock_core::text::printable;
 
-use super::{InvocationError, LockOptions, Options, WaitOptions};
+use super::{InvocationError, Options};
 use crate::plan::{ConnectionSpec, Invocation, JobSpec, SecurityChoice};
 
 impl Options {
@@ -20,26 +18,7 @@ impl Options {
 
     /// The settings of a run.
     pub fn plan(&self, invocation: &Invocation, around: Surroundings) -> Plan {
-        self.plan_with(&self.lock, invocation, around)
-    }
-
-    /// The settings of `wait`: those of a run that never gets as far as its command.
-    pub fn plan_of_wait(&self, wait: &WaitOptions, around: Surroundings) -> Plan {
-        let lock = LockOptions {
-            nonblock: wait.nonblock || self.lock.nonblock,
-            timeout: wait.timeout.or(self.lock.timeout),
-            progress: wait.progress.or(self.lock.progress),
-            conflict_exit_code: wait.conflict_exit_code.unwrap_or(self.lock.conflict_exit_code),
-            session_timeout: wait.session_timeout.unwrap_or(self.lock.session_timeout),
-            ..self.lock.clone()
-        };
-        let (program, shown) = (OsString::new(), OsString::new());
-        let (locks, arguments) = (wait.paths.clone(), vec![]);
-        let invocation = Invocation { locks, program, arguments, shown, is_separated: true };
-        self.plan_with(&lock, &invocation, around)
-    }
-
-    fn plan_with(&self, lock: &LockOptions, invocation: &Invocation, around: Surroundings) -> Plan {
+        let lock = &self.lock;
         let ensemble = &self.ensemble;
         let nonblock = lock.gives_up_at_once();
         let (connect_timeout, connect_option) = lock.connect_limit(ensemble.connect_timeout);

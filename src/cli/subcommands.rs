@@ -113,9 +113,8 @@ pub struct WaitOptions {
     #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", value_parser = values::checked(duration::parse))]
     pub timeout: Option<Duration>,
 
-    /// In a long wait, say every SECS who holds the lock; not where a terminal shows it anyway
-    #[arg(long, value_name = "SECS", value_parser = values::checked(values::positive_time))]
-    pub progress: Option<Duration>,
+    #[arg(long, hide = true, value_parser = values::checked(no_progress))]
+    progress: Option<String>,
 
     /// Exit with N if a lock is busy
     #[arg(short = 'E', long, value_name = "N", value_parser = values::checked(values::exit_code))]
@@ -180,6 +179,11 @@ pub enum KnownShell {
 
 fn lock_path(text: &str) -> Result<LockPath> {
     Ok(LockPath::parse(&OsString::from(text))?)
+}
+
+/// 1.1 had this option.
+fn no_progress(_: &str) -> Result<String> {
+    bail!("'zklock -v wait' says for whom it waits, whenever that changes")
 }
 
 /// A path for `status`. The root is refused with a remedy: without a path, `status` shows every lock.

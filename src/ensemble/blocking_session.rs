@@ -1,9 +1,16 @@
-//! A session for synchronous use, without a lock: it sends requests and waits for the answers.
+//! A session for synchronous use, without a lock: it sends requests and waits for the answers. It runs on the caller's
+//! thread and only during the calls: if the caller makes none for a session timeout, the session ends.
 
-use std::io;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
+use async_io::Timer;
+use futures::executor::block_on;
+use futures::future::{Either, select};
 use thiserror::Error;
 use zklock_core::duration;
 use zklock_core::message::Message;
@@ -35,10 +42,8 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 pub enum Limit {
     /// This long for each answer.
     Each(Duration),
-    /// Until this time for all answers.
-    Until(BootTime),
-    /// As long as the connection lasts ([`BlockingError::Disconnected`]), but at most until this time.
-    Connection(Option<BootTime>),
+    /// Until this time for all answers; `None`: as long as it takes.
+    Until(Option<BootTime>),
 }
 
 impl Limit {
@@ -46,8 +51,7 @@ impl Limit {
     fn deadline(self) -> Option<BootTime> {
         match self {
             Self::Each(time) => Some(clock::now() + time),
-            Self::Until(deadline) => Some(deadline),
-            Self::Connection(deadline) => deadline,
+            Self::Until(deadline) => deadline,
         }
     }
 }
@@ -55,53 +59,37 @@ impl Limit {
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum BlockingError {
-    /// No session was opened by the deadline of the settings. Has the limit, and each server's diagnosis.
-    #[error("{}", unreachable(*.0, .1))]
-    Unreachable(Duration, Vec<String>),
-    /// The servers refuse the credentials, or demand some. Has the servers, and whether credentials were given.
-    #[error("{}", credentials_refused(.0, *.1))]
-    CredentialsRefused(String, bool),
+    /// No session was opened by the deadline of the settings. Has each server's diagnosis.
+    #[error("no ZooKeeper server could be reached")]
+    Unreachable(Vec<String>),
+    /// The servers refuse the credentials, or demand some.
+    #[error("{0}")]
+    CredentialsRefused(String),
     /// The session has ended.
     #[error(transparent)]
     SessionEnded(RequestError),
-    /// The connection was lost, and with it the answers. The session may still be alive.
-    #[error("{}", RequestError::ConnectionLost)]
-    Disconnected,
     /// No answer came within this time, or the caller gave up.
     #[error("no answer within {}; check the servers' load", duration::text(*.0))]
     TimedOut(Duration),
 }
 
-fn unreachable(within: Duration, servers: &[String]) -> Message {
-    Message::Unreachable { within: Some((within, "--connect-timeout")), servers: servers.to_vec() }
-}
-
-fn credentials_refused(hosts: &str, given: bool) -> Message {
-    Message::CredentialsRefused { hosts: hosts.to_owned(), given }
-}
-
 /// What the server answered.
 pub type Answer<T> = Result<T, RequestError>;
 
-/// A session whose requests wait for their answers.
+/// A session whose requests wait for their answers. A session that is lost is replaced, since it owned nothing.
 ///
 /// Each method returns what the server answered, within why there is no answer.
-#[allow(clippy::struct_excessive_bools, reason = "each answers a question of its own")]
 pub struct BlockingSession<'a> {
-    session: Requester,
-    messages: Receiver<SessionMessage>,
+    settings: Settings,
+    session: Session,
+    requester: Requester,
+    events: Rc<RefCell<VecDeque<Event>>>,
     limit: Limit,
-    /// How many requests were made so far. Each has a number of its own: a request that was made just as the connection
-    /// was lost is carried out over the next one, and answers nobody any more.
-    asked: usize,
-    /// The time that the limit allowed when the session was opened.
+    /// The time that the limit allowed at the start.
     within: Duration,
-    has_chroot: bool,
-    /// For messages.
-    hosts: String,
-    has_credentials: bool,
-    /// When the first attempt to connect ends.
-    connect_by: Option<BootTime>,
+    /// How many requests were made so far. Each has a number of its own: an answer that comes after its limit answers no
+    /// later one.
+    asked: usize,
     gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
     /// Is told of waits for the servers.
     tells: Option<Tells<'a>>,
@@ -109,12 +97,12 @@ pub struct BlockingSession<'a> {
     wait: Option<Wait>,
     /// What each server said when it was last asked, while there is no connection.
     servers: Vec<String>,
-    /// A watched node may have changed since it was last read.
-    changed: bool,
-    /// The connection is new and has no watches.
-    unwatched: bool,
-    /// The connection is lost, which the caller hasn't been told yet.
-    disconnected: bool,
+    /// What is waited for before an answer: nothing but the answer if there is a connection.
+    awaited: Awaited,
+    /// A lost session has been replaced, with which requests were lost.
+    is_another: bool,
+    /// A watched node may have changed.
+    has_changed: bool,
     /// The session timeout that the servers granted.
     timeout: Option<Duration>,
 }
@@ -131,30 +119,18 @@ struct Wait {
     tell_at: BootTime,
 }
 
-/// The reason why a wait for a change has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wakeup {
-    /// Something that is watched may have changed.
-    Changed,
-    /// The connection is lost. Changes since then are noticed after a reconnection.
-    Disconnected,
-    /// The time is over.
-    TimedOut,
-}
-
-enum SessionMessage {
+enum Event {
     Change(SessionChange),
     Reply(Asker, Reply),
 }
 
-impl EventSink for Sender<SessionMessage> {
+impl EventSink for Rc<RefCell<VecDeque<Event>>> {
     fn session(&self, _: SessionKey, change: SessionChange) {
-        // An error means that there is no receiver any more.
-        let _ = self.send(SessionMessage::Change(change));
+        self.borrow_mut().push_back(Event::Change(change));
     }
 
     fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
-        let _ = self.send(SessionMessage::Reply(asker, reply));
+        self.borrow_mut().push_back(Event::Reply(asker, reply));
     }
 }
 
@@ -169,39 +145,31 @@ macro_rules! expect {
 }
 
 impl<'a> BlockingSession<'a> {
-    /// Starts connecting, for which the settings have their own deadline. [`connect`](Self::connect) waits for the
-    /// session; requests can be made only then.
-    pub fn open(settings: Settings, limit: Limit) -> io::Result<Self> {
-        let (sender, messages) = mpsc::channel();
+    /// A session that isn't open yet: [`connect`](Self::connect) opens it.
+    pub fn new(settings: Settings, limit: Limit) -> Self {
+        let events = Rc::new(RefCell::new(VecDeque::new()));
         let within = match limit {
             Limit::Each(time) => time,
-            Limit::Until(_) | Limit::Connection(_) => {
-                limit.deadline().map_or(Duration::MAX, |deadline| deadline.since(clock::now()))
-            }
+            Limit::Until(until) => until.map_or(Duration::MAX, |until| clock::now().until(until)),
         };
-        let (has_chroot, connect_by) = (settings.hosts.chroot.is_some(), settings.deadline);
-        let (hosts, has_credentials) =
-            (settings.hosts.to_string(), !settings.security.credentials.is_empty());
-        let session = Session::open_apart(SessionKey(0), settings, sender)?;
-        Ok(Self {
+        let (requester, session) = Session::open(SessionKey(0), settings.clone(), Rc::clone(&events));
+        Self {
+            settings,
             session,
-            messages,
+            requester,
+            events,
             limit,
-            asked: 0,
             within,
-            has_chroot,
-            hosts,
-            has_credentials,
-            connect_by,
+            asked: 0,
             gives_up: None,
             tells: None,
             wait: None,
             servers: vec![],
-            changed: false,
-            unwatched: true,
-            disconnected: false,
+            awaited: Awaited::Session,
+            is_another: false,
+            has_changed: false,
             timeout: None,
-        })
+        }
     }
 
     /// Makes it give up when `gives_up` returns `true`. It is called ten times a second.
@@ -211,69 +179,21 @@ impl<'a> BlockingSession<'a> {
         self
     }
 
-    /// Makes it tell of each wait for the servers, once a second after the first, and once that it is over.
+    /// Makes it tell of each wait for the servers, every second, and once that it is over.
     #[must_use]
     pub fn telling(mut self, tells: impl FnMut(Option<&ServerWait>) + 'a) -> Self {
         self.tells = Some(Box::new(tells));
         self
     }
 
-    /// Waits until there is a session.
+    /// Opens the session, for which the settings have their own deadline. Requests can be made only then.
     pub fn connect(&mut self) -> Result<(), BlockingError> {
-        self.begin_to_wait(self.connect_by);
-        let connected = self.wait_for_the_session();
-        self.stop_waiting();
-        connected
-    }
-
-    fn wait_for_the_session(&mut self) -> Result<(), BlockingError> {
-        loop {
-            match self.next_message(None)? {
-                SessionMessage::Change(SessionChange::Connected { timeout, .. }) => {
-                    self.timeout = Some(timeout);
-                    return Ok(());
-                }
-                SessionMessage::Change(change) => self.session_changed(change)?,
-                SessionMessage::Reply(..) => {}
-            }
+        self.begin_to_wait(self.settings.deadline);
+        while !self.is_connected() {
+            self.next_reply(None)?;
         }
-    }
-
-    /// A wait for the servers begins, or the servers have answered in it.
-    fn begin_to_wait(&mut self, until: Option<BootTime>) {
-        self.stop_waiting();
-        let since = clock::now();
-        self.wait = Some(Wait { since, until, tell_at: since + NOTICEABLE });
-    }
-
-    fn stop_waiting(&mut self) {
-        let wait = self.wait.take();
-        if wait.is_some_and(|wait| wait.tell_at > wait.since + NOTICEABLE)
-            && let Some(tells) = &mut self.tells
-        {
-            tells(None);
-        }
-    }
-
-    /// Tells of a wait that has lasted for a second or another one.
-    fn tell_if_due(&mut self) {
-        let now = clock::now();
-        let awaited = match (self.timeout, self.disconnected) {
-            (None, _) => Awaited::Session,
-            (Some(_), true) => Awaited::Connection,
-            (Some(_), false) => Awaited::Answer,
-        };
-        let Some(wait) = self.wait.as_mut().filter(|wait| wait.tell_at <= now) else { return };
-        wait.tell_at = wait.tell_at + NOTICEABLE;
-        let Some(tells) = &mut self.tells else { return };
-        tells(Some(&ServerWait {
-            awaited,
-            waited: now.since(wait.since),
-            left: wait.until.map(|until| now.until(until)),
-            holds: false,
-            hosts: self.hosts.clone(),
-            servers: if awaited == Awaited::Answer { vec![] } else { self.servers.clone() },
-        }));
+        self.has_changed = false;
+        Ok(())
     }
 
     /// Makes a request again if its answer was lost with the connection, but not for ever. The request is told how many of
@@ -305,14 +225,19 @@ impl<'a> BlockingSession<'a> {
         self.all(requests, expect!(Reply::Read(path, answer) => (path, answer)))
     }
 
-    /// Reads nodes as [`get_all`](Self::get_all) does. Of one without READ, the list of children shows whether it
-    /// exists.
+    /// Reads nodes as [`get_all`](Self::get_all) does, and watches them. Of one without READ, the list of children shows
+    /// whether it exists.
     pub fn watch_all(
         &mut self,
         nodes: impl IntoIterator<Item = NodePath>,
     ) -> Result<Vec<(NodePath, Answer<ReadNode>)>, BlockingError> {
         let requests = nodes.into_iter().map(Request::Watch);
         self.all(requests, expect!(Reply::Read(path, answer) => (path, answer)))
+    }
+
+    /// Reads a node as [`get`](Self::get) does, and watches it.
+    pub fn watch(&mut self, node: NodePath) -> Result<Answer<ReadNode>, BlockingError> {
+        self.one(Request::Watch(node), expect!(Reply::Read(_, answer) => answer))
     }
 
     /// Lists the children of a node.
@@ -326,14 +251,6 @@ impl<'a> BlockingSession<'a> {
         nodes: impl IntoIterator<Item = NodePath>,
     ) -> Result<Vec<Answer<Vec<String>>>, BlockingError> {
         self.all(nodes.into_iter().map(Request::List), expect!(Reply::Listed(answer) => answer))
-    }
-
-    /// Watches these paths and everything below them; the answers are in their order.
-    pub fn watch_below(
-        &mut self,
-        nodes: impl IntoIterator<Item = NodePath>,
-    ) -> Result<Vec<Answer<()>>, BlockingError> {
-        self.all(nodes.into_iter().map(Request::WatchBelow), expect!(Reply::Watching(answer) => answer))
     }
 
     /// Creates an ephemeral sequential node.
@@ -404,137 +321,88 @@ impl<'a> BlockingSession<'a> {
         replies.into_iter().map(decode).collect()
     }
 
-    /// Lets each of the following requests wait for its answer as long as the connection lasts. If the connection is lost,
-    /// [`wait_for_change`](Self::wait_for_change) must be called before the next request.
-    pub fn wait_as_long_as_connected(&mut self) {
-        self.limit = Limit::Connection(None);
-    }
-
-    /// Sends requests that the core has made, all in flight together, in an existing session. The answers are in the order of the
-    /// requests. A request whose answer was lost is retried, except for those that may have been carried out and would
-    /// then do something else the second time: a create would make a second node, and a delete or a write could meet
-    /// another client's node.
+    /// Sends requests, all in flight together. The answers are in the order of the requests. A request whose answer was
+    /// lost is retried, except for those that may have been carried out and would then do something else the second time: a
+    /// create would make a second node, and a delete or a write could meet another client's node.
     pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
-        let replies = self.replies(requests);
-        self.stop_waiting();
-        replies
-    }
-
-    fn replies(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
-        self.check_connection()?;
-        let mut answers: Vec<Option<Reply>> = requests.iter().map(|_| None).collect();
+        let mut answers: Vec<Option<Reply>> = vec![None; requests.len()];
         let first = self.asked;
         self.asked += requests.len();
         let question = |index| Asker::Question(QuestionIndex(first + index));
-        let mut waiting = requests.iter().cloned().enumerate();
-        let mut left = requests.len();
-        for (index, request) in waiting.by_ref().take(MOST_IN_FLIGHT) {
-            self.session.ask(question(index), request);
-        }
+        let (mut sent, mut answered) = (0, 0);
         let mut until = self.limit.deadline();
-        self.begin_to_wait(until);
-        while left > 0 {
-            match self.next_message(until)? {
-                SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
-                SessionMessage::Reply(Asker::Question(QuestionIndex(number)), reply) => {
-                    let Some(index) = number.checked_sub(first) else { continue };
-                    if reply.failure() == Some(&RequestError::ConnectionLost)
-                        && let Some(request) = requests.get(index)
-                        && !counts_each_time(request)
-                    {
-                        self.session.ask(question(index), request.clone());
-                        continue;
+        self.is_another = false;
+        while answered < requests.len() {
+            // A session that isn't open yet takes none.
+            let most = if self.awaited == Awaited::Session { sent } else { answered + MOST_IN_FLIGHT };
+            for (index, request) in requests.iter().enumerate().take(most).skip(sent) {
+                self.requester.ask(question(index), request.clone());
+                sent = index + 1;
+            }
+            if self.wait.is_none() {
+                self.begin_to_wait(until);
+            }
+            let reply = self.next_reply(until)?;
+            if std::mem::take(&mut self.is_another) {
+                let unanswered = requests.iter().zip(&answers).enumerate().take(sent);
+                for (index, (request, _)) in unanswered.filter(|(_, (_, answer))| answer.is_none()) {
+                    if counts_each_time(request) {
+                        return Err(BlockingError::SessionEnded(RequestError::Expired));
                     }
-                    // Only an answer shows that a server is answering.
-                    until = self.limit.deadline();
-                    self.begin_to_wait(until);
-                    if let Some(answer) = answers.get_mut(index)
-                        && answer.replace(reply).is_none()
-                    {
-                        left -= 1;
-                    }
-                    if let Some((index, request)) = waiting.next() {
-                        self.session.ask(question(index), request);
-                    }
-                }
-                SessionMessage::Reply(..) => {}
-                SessionMessage::Change(change) => {
-                    self.session_changed(change)?;
-                    self.check_connection()?;
+                    self.requester.ask(question(index), request.clone());
                 }
             }
+            let Some((Asker::Question(QuestionIndex(number)), reply)) = reply else { continue };
+            let Some((request, (index, answer))) = number
+                .checked_sub(first)
+                .and_then(|index| Some((requests.get(index)?, (index, answers.get_mut(index)?))))
+            else {
+                continue;
+            };
+            if reply.failure() == Some(&RequestError::ConnectionLost) && !counts_each_time(request) {
+                self.requester.ask(question(index), request.clone());
+                continue;
+            }
+            // Only an answer shows that a server is answering.
+            until = self.limit.deadline();
+            self.stop_waiting();
+            answered += usize::from(answer.replace(reply).is_none());
         }
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// Fails if the wait for answers is over because the connection is lost.
-    fn check_connection(&self) -> Result<(), BlockingError> {
-        match self.limit {
-            Limit::Connection(_) if self.disconnected => Err(BlockingError::Disconnected),
-            _ => Ok(()),
-        }
-    }
-
     /// Whether the connect string has a chroot, below which all paths are.
     pub fn has_chroot(&self) -> bool {
-        self.has_chroot
+        self.settings.hosts.chroot.is_some()
     }
 
-    /// Whether the caller must set its watches, for the first time or again.
-    pub fn must_watch(&mut self) -> bool {
-        std::mem::take(&mut self.unwatched)
+    /// Lets each of the following requests wait for its answer as long as it takes.
+    pub fn wait_without_limit(&mut self) {
+        self.limit = Limit::Until(None);
     }
 
-    /// Waits until something that is watched may have changed, or the connection is lost, or `until` is over.
-    pub fn wait_for_change(&mut self, until: Option<BootTime>) -> Result<Wakeup, BlockingError> {
-        while !self.changed {
-            if std::mem::take(&mut self.disconnected) {
-                return Ok(Wakeup::Disconnected);
-            }
-            let message = match self.next_message(until) {
-                Err(BlockingError::TimedOut(_)) if until.is_some_and(|until| until <= clock::now()) => {
-                    return Ok(Wakeup::TimedOut);
-                }
-                message => message?,
-            };
-            match message {
-                SessionMessage::Reply(_, Reply::Changed(..)) => self.changed = true,
-                SessionMessage::Reply(..) => {}
-                SessionMessage::Change(change) => self.session_changed(change)?,
-            }
-        }
-        // All changes so far are handled together.
-        while let Ok(message) = self.messages.try_recv() {
-            if let SessionMessage::Change(change) = message {
-                self.session_changed(change)?;
-            }
-        }
-        self.changed = false;
-        Ok(Wakeup::Changed)
-    }
-
-    /// Waits until there is a connection again. The caller must look at what is watched, which may have changed.
-    pub fn reconnect(&mut self, until: Option<BootTime>) -> Result<(), BlockingError> {
-        self.disconnected = true;
-        self.begin_to_wait(until);
-        let connected = self.wait_for_the_connection(until);
-        self.stop_waiting();
-        connected
-    }
-
-    fn wait_for_the_connection(&mut self, until: Option<BootTime>) -> Result<(), BlockingError> {
-        while self.disconnected {
-            if let SessionMessage::Change(change) = self.next_message(until)? {
-                self.session_changed(change)?;
-            }
-        }
-        self.changed = false;
-        Ok(())
+    /// Whether there is a connection.
+    pub fn is_connected(&self) -> bool {
+        self.awaited == Awaited::Answer
     }
 
     /// The session timeout that the servers granted, once there is a session.
     pub fn timeout(&self) -> Option<Duration> {
         self.timeout
+    }
+
+    /// Waits until something that is watched may have changed, and returns whether it did before `until`. A new connection
+    /// counts as a change: the watches ended with the old one.
+    pub fn wait_for_change(&mut self, until: Option<BootTime>) -> Result<bool, BlockingError> {
+        while !std::mem::take(&mut self.has_changed) {
+            match self.next_reply(until) {
+                Err(BlockingError::TimedOut(_)) if until.is_some_and(|until| until <= clock::now()) => {
+                    return Ok(false);
+                }
+                result => drop(result?),
+            }
+        }
+        Ok(true)
     }
 
     /// Like [`close`](Self::close), even if the caller has given up: the session's nodes are deleted with it.
@@ -545,73 +413,119 @@ impl<'a> BlockingSession<'a> {
 
     /// Ends the session, and waits a short time for its end.
     pub fn close(mut self) {
-        self.session.release(vec![]);
+        // It isn't replaced any more.
+        self.timeout = None;
+        self.requester.release(vec![]);
         let until = clock::now() + CLOSE_LIMIT;
-        while let Ok(message) = self.next_message(Some(until)) {
-            if matches!(message, SessionMessage::Change(SessionChange::Closed | SessionChange::Lost(_))) {
-                break;
+        while self.next_reply(Some(until)).is_ok() {}
+    }
+
+    /// Lets the session go on until something happens. Returns the reply if it is one.
+    fn next_reply(&mut self, until: Option<BootTime>) -> Result<Option<(Asker, Reply)>, BlockingError> {
+        loop {
+            let event = self.events.borrow_mut().pop_front();
+            match event {
+                Some(Event::Reply(_, Reply::Changed(..))) => {
+                    self.has_changed = true;
+                    return Ok(None);
+                }
+                Some(Event::Reply(asker, reply)) => return Ok(Some((asker, reply))),
+                Some(Event::Change(change)) => {
+                    self.session_changed(change)?;
+                    return Ok(None);
+                }
+                None => {}
+            }
+            let now = clock::now();
+            if self.gives_up.as_mut().is_some_and(|gives_up| gives_up())
+                || until.is_some_and(|until| until <= now)
+            {
+                return Err(BlockingError::TimedOut(self.within));
+            }
+            self.tell_if_due(now);
+            let tell_at = self.tells.as_ref().and(self.wait).map(|wait| wait.tell_at);
+            let ask_at = self.gives_up.as_ref().map(|_| now + GIVE_UP_INTERVAL);
+            let wake_at = [until, tell_at, ask_at].into_iter().flatten().min();
+            let timer = wake_at.map_or_else(Timer::never, |at| Timer::after(now.until(at)));
+            let (session, events) = (&mut self.session, &self.events);
+            let proceed = poll_fn(|context| match session.proceed(context.waker()) {
+                Poll::Pending if events.borrow().is_empty() => Poll::Pending,
+                state => Poll::Ready(state.is_ready()),
+            });
+            let is_over = matches!(block_on(select(proceed, timer)), Either::Left((true, _)));
+            if is_over && self.events.borrow().is_empty() {
+                return Err(BlockingError::SessionEnded(RequestError::GivenUp));
             }
         }
     }
 
-    /// The next message from the session.
-    fn next_message(&mut self, until: Option<BootTime>) -> Result<SessionMessage, BlockingError> {
-        // A session thread that ends without a message was told to end.
-        let ended = BlockingError::SessionEnded(RequestError::GivenUp);
-        loop {
-            if self.gives_up.as_mut().is_some_and(|gives_up| gives_up()) {
-                return Err(BlockingError::TimedOut(self.within));
-            }
-            let left = until.map(|until| clock::now().until(until));
-            let interval = self.gives_up.as_ref().map(|_| GIVE_UP_INTERVAL);
-            let tell_in = self.tells.as_ref().and(self.wait).map(|wait| clock::now().until(wait.tell_at));
-            let message = match [left, interval, tell_in].into_iter().flatten().min() {
-                Some(span) => self.messages.recv_timeout(span),
-                None => self.messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            match message {
-                Ok(message) => return Ok(message),
-                Err(RecvTimeoutError::Disconnected) => return Err(ended),
-                Err(RecvTimeoutError::Timeout) if until.is_some_and(|until| until <= clock::now()) => {
-                    return Err(BlockingError::TimedOut(self.within));
-                }
-                Err(RecvTimeoutError::Timeout) => self.tell_if_due(),
-            }
+    /// A wait for the servers begins, or the servers have answered in it.
+    fn begin_to_wait(&mut self, until: Option<BootTime>) {
+        self.stop_waiting();
+        let since = clock::now();
+        self.wait = Some(Wait { since, until, tell_at: since + NOTICEABLE });
+    }
+
+    fn stop_waiting(&mut self) {
+        let wait = self.wait.take();
+        if wait.is_some_and(|wait| wait.tell_at > wait.since + NOTICEABLE)
+            && let Some(tells) = &mut self.tells
+        {
+            tells(None);
         }
+    }
+
+    /// Tells of a wait that has lasted for a second or another one.
+    fn tell_if_due(&mut self, now: BootTime) {
+        let Some(wait) = self.wait.as_mut().filter(|wait| wait.tell_at <= now) else { return };
+        wait.tell_at = wait.tell_at + NOTICEABLE;
+        let Some(tells) = &mut self.tells else { return };
+        tells(Some(&ServerWait {
+            awaited: self.awaited,
+            waited: now.since(wait.since),
+            left: wait.until.map(|until| now.until(until)),
+            holds: false,
+            hosts: self.settings.hosts.to_string(),
+            servers: if self.awaited == Awaited::Answer { vec![] } else { self.servers.clone() },
+        }));
     }
 
     fn session_changed(&mut self, change: SessionChange) -> Result<(), BlockingError> {
         match change {
-            SessionChange::ServersSay(servers) => {
-                self.servers = servers;
-                Ok(())
+            SessionChange::Connected { timeout, .. } => {
+                // The watches of an earlier session are gone.
+                (self.is_another, self.has_changed) = (self.timeout.is_some(), true);
+                (self.timeout, self.awaited) = (Some(timeout), Awaited::Answer);
+                self.stop_waiting();
             }
-            SessionChange::Unreachable(servers) => Err(BlockingError::Unreachable(self.within, servers)),
+            SessionChange::ServersSay(servers) => self.servers = servers,
+            SessionChange::Unreachable(servers) => return Err(BlockingError::Unreachable(servers)),
+            SessionChange::Lost(RequestError::Expired | RequestError::GivenUp) if self.timeout.is_some() => {
+                let settings = Settings { deadline: None, ..self.settings.clone() };
+                (self.requester, self.session) =
+                    Session::open(SessionKey(0), settings, Rc::clone(&self.events));
+                self.awaited = Awaited::Session;
+            }
             SessionChange::Lost(RequestError::AuthFailed) => {
-                Err(BlockingError::CredentialsRefused(self.hosts.clone(), self.has_credentials))
+                let hosts = self.settings.hosts.to_string();
+                let given = !self.settings.security.credentials.is_empty();
+                let message = Message::CredentialsRefused { hosts, given };
+                return Err(BlockingError::CredentialsRefused(message.to_string()));
             }
-            SessionChange::Lost(failure) => Err(BlockingError::SessionEnded(failure)),
-            SessionChange::Closed => Err(BlockingError::SessionEnded(RequestError::Expired)),
+            SessionChange::Lost(failure) => return Err(BlockingError::SessionEnded(failure)),
+            SessionChange::Closed => return Err(BlockingError::SessionEnded(RequestError::Expired)),
             SessionChange::Disconnected => {
-                // A reconnection counts as a change.
-                (self.disconnected, self.changed) = (true, false);
-                Ok(())
+                self.awaited = Awaited::Connection;
+                let until = self.wait.and_then(|wait| wait.until);
+                self.begin_to_wait(until);
             }
             SessionChange::Reconnected => {
-                self.disconnected = false;
                 // The new connection reports no watch for changes made during the gap.
-                (self.changed, self.unwatched) = (true, true);
-                Ok(())
+                (self.awaited, self.has_changed) = (Awaited::Answer, true);
+                self.stop_waiting();
             }
-            SessionChange::Connected { .. } => Ok(()),
         }
-    }
-}
-
-impl Drop for BlockingSession<'_> {
-    /// Closes the session on every other way out too: it holds no lock that protects a process.
-    fn drop(&mut self) {
-        self.session.release(vec![]);
+        Ok(())
     }
 }
 
@@ -628,11 +542,7 @@ fn counts_each_time(request: &Request) -> bool {
         | Request::List(_)
         | Request::CatchUpAndList(_)
         | Request::Watch(_)
-        | Request::WatchBelow(_)
         | Request::Get(_)
         | Request::Confirm(_) => false,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -19,7 +19,6 @@ mod resolver;
 mod security;
 mod serving;
 mod session;
-mod watches;
 mod write;
 
 use std::time::Duration;
@@ -27,7 +26,7 @@ use std::time::Duration;
 use anyhow::Result;
 use zklock_core::time::BootTime;
 
-pub use self::blocking_session::{Answer, BlockingError, BlockingSession, Limit, Wakeup};
+pub use self::blocking_session::{Answer, BlockingError, BlockingSession, Limit};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{CredentialError, Credentials, Security, Tls};
 pub use self::session::{EventSink, Requester, Session};

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use async_io::Timer;
 use zklock_core::session::{Answer, Call, CallError, Next, Refusal, Step};
-use zookeeper_client::{Acl, Acls, Client, Error};
+use zookeeper_client::{Acl, Acls, Client, Error, OneshotWatcher};
 
 use super::failure::request_error;
-use super::watches::Watcher;
 use super::{NodePath, Reply, Request, read, write};
 use crate::process::clock;
 
@@ -18,12 +17,12 @@ use crate::process::clock;
 pub(super) type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// The answer to a call, and the watch that was set with it.
-pub(super) type CallFuture<'a> = LocalFuture<'a, Result<(Answer, Option<Watcher>), CallError>>;
+pub(super) type CallFuture<'a> = LocalFuture<'a, Result<(Answer, Option<OneshotWatcher>), CallError>>;
 
 /// An answer, and the watch that was set with it.
 pub(super) struct WatchedReply {
     pub(super) reply: Reply,
-    pub(super) watch: Option<(NodePath, Watcher)>,
+    pub(super) watch: Option<(NodePath, OneshotWatcher)>,
 }
 
 impl From<Reply> for WatchedReply {
@@ -104,7 +103,6 @@ fn make_call<'a>(client: &'a Client, acl: &'a [Acl], call: Call<'_>) -> CallFutu
         Call::GetChildren { path, watch: false } => answer(client.list_children(path), Answer::Children),
         Call::GetChildren { path, watch: true } => read::watch_children(client, path),
         Call::Exists { path } => read::exists(client, path),
-        Call::WatchBelow { path } => read::watch_below(client, path),
         Call::Sync { path } => answer(client.sync(path), |()| Answer::Done),
     }
 }

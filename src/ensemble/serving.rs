@@ -7,7 +7,7 @@ use futures::future::{Either, ready, select};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, select_biased};
 use zklock_core::connecting::ReconnectPause;
-use zookeeper_client::{Acl, Client, Error, SessionState};
+use zookeeper_client::{Acl, Client, Error, EventType, SessionState, WatchedEvent};
 
 use super::connect::{Connection, Dialer};
 use super::library_task::LibraryTask;
@@ -15,9 +15,11 @@ use super::reconnection::Reconnection;
 use super::requests::{LocalFuture, WatchedReply, send_request};
 use super::security::to_library;
 use super::session::{Command, SessionEvents};
-use super::watches::Watches;
-use super::{Asker, NodePath, RequestError, SessionChange, Settings, diagnose};
+use super::{Asker, NodePath, Reply, RequestError, SessionChange, Settings, diagnose};
 use crate::process::clock;
+
+/// All watches of a connection, each with its asker and its path.
+type Watches = FuturesUnordered<LocalFuture<'static, (Asker, NodePath, WatchedEvent)>>;
 
 /// Connects, carries out requests, and reconnects whenever the connection is lost, until the session is closed or lost.
 pub(super) async fn run_session(
@@ -42,7 +44,7 @@ pub(super) async fn run_session(
     let acl = to_library(&settings.security.acl);
     loop {
         library.ends_with_the_connection_of(&client);
-        let mut watches = Watches::default();
+        let mut watches = FuturesUnordered::new();
         match serve(&client, &acl, &mut inbox, &mut watches, library, events).await {
             // The watches are kept until the end: dropping one that is set would cost a request.
             Served::Release(nodes) => return reconnection.release(client, &nodes).await,
@@ -125,7 +127,14 @@ async fn serve(
                 SessionState::Closed => return Served::SessionEnded(RequestError::GivenUp),
             },
             // Watches before replies: a reply's reader should know of a change that was already seen.
-            (asker, reply) = Box::pin(watches.next()).fuse() => events.reply(asker, reply),
+            (asker, path, event) = watches.select_next_some() => {
+                // Changes of the session are reported elsewhere.
+                if !event.session_state.is_terminated() && event.event_type != EventType::Session {
+                    // A watch on the parent's children also reports the deletion of the parent.
+                    let deleted = event.event_type == EventType::NodeDeleted && event.path == path.as_str();
+                    events.reply(asker, Reply::Changed(path, deleted));
+                }
+            }
             (asker, WatchedReply { reply, watch }) = requests.select_next_some() => {
                 // The server says that the session has moved to another connection: a new one takes it back.
                 if reply.failure() == Some(&RequestError::ConnectionLost) {
@@ -133,7 +142,7 @@ async fn serve(
                     break;
                 }
                 if let Some((path, watcher)) = watch {
-                    watches.add(asker, path, watcher);
+                    watches.push(Box::pin(async move { (asker, path, watcher.changed().await) }));
                 }
                 events.reply(asker, reply);
             }

@@ -3,21 +3,18 @@
 //! It runs on its owner's thread, and only when its owner lets it proceed: an owner that hangs keeps no session alive.
 
 use std::cell::Cell;
-use std::future::poll_fn;
+use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Once;
 use std::task::{Context, Poll, Waker};
-use std::{fmt, io};
 
-use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
-use futures::executor::block_on;
+use futures::channel::mpsc::{UnboundedSender, unbounded};
 
 use super::library_task::LibraryTask;
 use super::requests::LocalFuture;
 use super::serving::run_session;
 use super::{Asker, NodePath, Reply, Request, RequestError, SessionChange, SessionKey, Settings};
-use crate::process::thread::builder;
 
 /// A session with the ensemble, or the attempt to establish one.
 ///
@@ -60,32 +57,6 @@ impl Session {
     /// [`SessionChange::Connected`] or [`SessionChange::Unreachable`].
     pub fn open(key: SessionKey, settings: Settings, sink: impl EventSink) -> (Requester, Self) {
         let (commands, inbox) = unbounded();
-        (Requester(commands), Self::new(key, settings, inbox, sink))
-    }
-
-    /// Opens a session on a thread of its own, for an owner who waits for other things meanwhile.
-    pub fn open_apart(
-        key: SessionKey,
-        settings: Settings,
-        sink: impl EventSink + Send,
-    ) -> io::Result<Requester> {
-        let (commands, inbox) = unbounded();
-        let run = move || {
-            let mut session = Self::new(key, settings, inbox, sink);
-            // Not async-io's `block_on`: it and async-io's own thread would take turns at the socket and wake each other
-            // needlessly.
-            block_on(poll_fn(|context| session.proceed(context.waker())));
-        };
-        builder().name("session".to_owned()).spawn(run)?;
-        Ok(Requester(commands))
-    }
-
-    fn new(
-        key: SessionKey,
-        settings: Settings,
-        inbox: UnboundedReceiver<Command>,
-        sink: impl EventSink,
-    ) -> Self {
         report_panics_once();
         let events = Rc::new(SessionEvents { key, sink: Box::new(sink) });
         let library = Rc::new(LibraryTask::default());
@@ -97,7 +68,7 @@ impl Session {
             let library = Rc::clone(&library);
             Box::pin(async move { library.run(serving).await })
         };
-        Self { task: Some(Task { library, main }), events }
+        (Requester(commands), Self { task: Some(Task { library, main }), events })
     }
 
     /// Does what can be done without waiting. When there is more to do, `waker` is woken.
@@ -124,11 +95,6 @@ impl fmt::Debug for Session {
 }
 
 impl Requester {
-    #[cfg(test)]
-    pub(super) fn new(commands: UnboundedSender<Command>) -> Self {
-        Self(commands)
-    }
-
     /// Sends a request. The reply goes to `asker`, unless the session ends first: then its end is reported.
     pub fn ask(&self, asker: Asker, request: Request) {
         log::trace!("request of {asker:?}: {request:?}");

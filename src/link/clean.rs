@@ -22,10 +22,8 @@ pub fn clean(
     let settings =
         Settings { session_timeout, deadline: Some(deadline), refusals_end: false, ..settings.clone() };
     // After any failure, the nodes are deleted when their session ends.
-    let Ok(session) = BlockingSession::open(settings, Limit::Until(deadline)) else {
-        return false;
-    };
-    let mut session = session.unless(gives_up).telling(tells);
+    let mut session =
+        BlockingSession::new(settings, Limit::Until(Some(deadline))).unless(gives_up).telling(tells);
     match delete(&mut session, leftover) {
         Ok(is_certain) => {
             session.close();

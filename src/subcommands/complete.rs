@@ -56,9 +56,7 @@ fn paths(completion: &Completion) -> Result<Vec<String>> {
     let mut options = cli::parse(&words.map(Into::into).collect::<Vec<_>>())?;
     options.ensemble.connect_timeout = CONNECT_LIMIT.min(options.ensemble.connect_timeout);
     let parent = typed.rsplit_once('/').map_or("", |(parent, _)| parent);
-    let mut session = session::open(&options)?;
-    let mut paths = paths_below(&mut session, parent)?;
-    session.close();
+    let mut paths = session::in_session(&options, |session| paths_below(session, parent))?;
     paths.retain(|path| path.starts_with(typed));
     Ok(paths)
 }

@@ -1,6 +1,6 @@
 //! `forget`: deletes the record of a lock's last success, so that the next `--once-per` run is due.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use zklock_core::exit::Exit;
 use zklock_core::queue::once::record_path;
 use zklock_core::text::without_controls;
@@ -14,18 +14,13 @@ use crate::ensemble::{BlockingSession, NodePath, ReadNode, RequestError};
 pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
     let path = &forget.path;
     let record = record_path(path.as_str());
-    let mut session = session::open(options)?;
-    session::check_chroot(&mut session, options).with_context(|| path.to_string())?;
-    let message = match read(&mut session, &record)? {
-        Some(node) if delete(&mut session, &record)? => {
-            format!(
-                "{path}: forgot the last success{}; the next --once-per run is due\n",
-                success_details(&node)
-            )
-        }
-        _ => format!("{path}: no success is recorded\n"),
-    };
-    session.close();
+    let message = session::in_session(options, |session| match read(session, &record)? {
+        Some(node) if delete(session, &record)? => Ok(format!(
+            "{path}: forgot the last success{}; the next --once-per run is due\n",
+            success_details(&node)
+        )),
+        _ => Ok(format!("{path}: no success is recorded\n")),
+    })?;
     if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(message.as_bytes()) }
 }
 

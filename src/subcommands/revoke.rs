@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 use zklock_core::exit::Exit;
 use zklock_core::path::LockPath;
@@ -27,12 +27,20 @@ const NO_CONTENDER: u8 = 1;
 const MOST_TRIES: usize = 10;
 
 pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
+    let text = session::in_session(options, |session| revoke_in(session, revoke))?;
+    match text {
+        None => Ok(Exit::Code(NO_CONTENDER)),
+        Some(_) if options.ensemble.quiet => Ok(Exit::Code(0)),
+        Some(text) => print(text.as_bytes()),
+    }
+}
+
+/// Revokes, and returns what to print; `None` if there is no contender to revoke.
+fn revoke_in(session: &mut BlockingSession<'_>, revoke: &RevokeOptions) -> Result<Option<String>> {
     let path = &revoke.path;
-    let mut session = session::open(options)?;
-    session::check_chroot(&mut session, options).with_context(|| path.to_string())?;
     let mut listing = match &revoke.node {
-        Some(node) => lock_of(&mut session, path, node)?,
-        None => locks(&mut session, std::slice::from_ref(path))?,
+        Some(node) => lock_of(session, path, node)?,
+        None => locks(session, std::slice::from_ref(path))?,
     };
     listing.unlisted.iter().for_each(|path| log::warn!("{}", other_recipes::unlisted(path)));
     let lock = listing.locks.pop();
@@ -60,19 +68,17 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
             },
         );
         output::error(path, why);
-        return Ok(Exit::Code(NO_CONTENDER));
+        return Ok(None);
     }
     if !revoke.force {
         chosen.iter().try_for_each(can_be_asked)?;
     }
     let mut text = String::new();
     for contender in &chosen {
-        let result =
-            if revoke.force { delete(&mut session, contender)? } else { ask(&mut session, contender)? };
+        let result = if revoke.force { delete(session, contender)? } else { ask(session, contender)? };
         let _ = writeln!(text, "{path}: {}: {result}", description(contender));
     }
-    session.close();
-    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(text.as_bytes()) }
+    Ok(Some(text))
 }
 
 /// The contenders that the options select.

@@ -1,47 +1,84 @@
 //! The session of a subcommand.
 
-use anyhow::{Context, Result, bail};
+use std::time::Duration;
+
+use anyhow::{Result, anyhow, bail};
+use log::Level;
 use nix::unistd::getpgrp;
+use zklock_core::exit::Exit;
+use zklock_core::message::Message;
 use zklock_core::path::NodePath;
 use zklock_core::server_wait::ServerWait;
+use zklock_core::signal::SIGINT;
 
-use crate::cli::{LogFormat, Options};
-use crate::ensemble::{Answer, BlockingSession, Limit, RequestError, Settings};
+use crate::cli::{LogFormat, Options, Subcommand};
+use crate::ensemble::{Answer, BlockingError, BlockingSession, Limit, RequestError, Settings};
 use crate::output;
 use crate::process::clock;
+use crate::process::end::end;
 
-/// Why there is no session if its thread can't be started.
-pub(super) const NO_THREAD: &str = "can't start a thread for the session";
-
-/// Connects, within `--connect-timeout`.
-pub(super) fn open(options: &Options) -> Result<BlockingSession<'static>> {
+/// Works in a session, which is opened within `--connect-timeout` and then closed.
+pub(super) fn in_session<T>(
+    options: &Options,
+    work: impl FnOnce(&mut BlockingSession<'_>) -> Result<T>,
+) -> Result<T> {
     let connect_timeout = options.ensemble.connect_timeout;
     let settings = Settings::new(&options.connection(), clock::now() + connect_timeout)?;
-    let session = BlockingSession::open(settings, Limit::Each(connect_timeout)).context(NO_THREAD)?;
-    let mut session = session.telling(tells(options));
-    session.connect()?;
-    Ok(session)
+    let within = (connect_timeout, "--connect-timeout");
+    in_session_of(options, settings, Limit::Each(connect_timeout), within, work)
+}
+
+/// The same with other settings and limits. `within` says how long it connects, and which option says so.
+pub(super) fn in_session_of<T>(
+    options: &Options,
+    settings: Settings,
+    limit: Limit,
+    within: (Duration, &'static str),
+    work: impl FnOnce(&mut BlockingSession<'_>) -> Result<T>,
+) -> Result<T> {
+    let connect_by = settings.deadline;
+    let mut session = BlockingSession::new(settings, limit).telling(tells(options));
+    session.connect().map_err(|error| match error {
+        BlockingError::Unreachable(servers) => {
+            // With `-n` it may not have waited for the servers.
+            let within = connect_by.is_none_or(|by| by <= clock::now()).then_some(within);
+            anyhow!(Message::Unreachable { within, servers })
+        }
+        error => error.into(),
+    })?;
+    let done = check_chroot(&mut session, options).and_then(|()| work(&mut session));
+    session.close();
+    done
 }
 
 /// Shows a wait for the servers: in a line on a terminal, and as a step at its beginning and whenever what the servers say
-/// changes.
+/// changes. With `--watch` it is a warning, because what was shown last may be old.
 pub(super) fn tells(options: &Options) -> impl FnMut(Option<&ServerWait>) + use<> {
     let mut line = line(options);
+    let is_watch = matches!(&options.subcommand, Some(Subcommand::Status(status)) if status.watch);
+    let level = if is_watch { Level::Warn } else { Level::Info };
     let mut told = None;
     move |wait| {
         line(wait.map(ToString::to_string));
         if let Some(wait) = wait
             && told.as_ref() != Some(&(wait.awaited, wait.servers.clone()))
         {
-            log::info!("{wait}");
+            log::log!(level, "{wait}");
             told = Some((wait.awaited, wait.servers.clone()));
         }
     }
 }
 
-/// Shows a wait in a line on the terminal, if there is one and `-q` or JSON don't hide it.
+/// Shows a wait in a line on the terminal, if there is one and `-q` or JSON don't hide it. Ctrl-C removes the line.
 pub(super) fn line(options: &Options) -> impl FnMut(Option<String>) + use<> {
     let is_shown = options.ensemble.log_format == LogFormat::Text && output::can_draw_line();
+    if is_shown {
+        // An error means that a handler is there already, or that SIGINT is ignored.
+        let _ = ctrlc::try_set_handler(|| {
+            output::draw_text(None, getpgrp());
+            end(Exit::Signal(SIGINT));
+        });
+    }
     move |text| {
         if is_shown {
             output::draw_text(text, getpgrp());

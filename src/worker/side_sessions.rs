@@ -58,10 +58,11 @@ impl SideSessions {
 
 /// Reads these nodes in one session.
 fn look_up(nodes: Vec<NodePath>, settings: Settings, events: Emitter) -> LookUp {
-    let limit = settings.deadline.map_or(Limit::Each(settings.session_timeout), Limit::Until);
-    let Ok(session) = BlockingSession::open(settings, limit) else { return LookUp::NoAnswer };
+    let limit = settings
+        .deadline
+        .map_or(Limit::Each(settings.session_timeout), |deadline| Limit::Until(Some(deadline)));
     // The run has no session of its own yet.
-    let mut session = session.telling(move |wait| {
+    let mut session = BlockingSession::new(settings, limit).telling(move |wait| {
         if let Some(ServerWait { awaited: Awaited::Session, servers, .. }) = wait {
             events.emit(Input::Session(SessionKey::default(), SessionChange::ServersSay(servers.clone())));
         }
@@ -71,7 +72,7 @@ fn look_up(nodes: Vec<NodePath>, settings: Settings, events: Emitter) -> LookUp 
         Err(BlockingError::SessionEnded(RequestError::Expired | RequestError::GivenUp)) => {
             return LookUp::SessionLost;
         }
-        Err(BlockingError::Unreachable(_, servers)) => return LookUp::Unreachable(servers),
+        Err(BlockingError::Unreachable(servers)) => return LookUp::Unreachable(servers),
         Err(_) => return LookUp::NoAnswer,
     };
     session.close();

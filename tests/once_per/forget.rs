@@ -50,8 +50,5 @@ fn a_missing_chroot_is_explained_by_forget() {
     let root = format!("/missing-{}", new_marker());
     let run = Zklock::at(&format!("{}{root}", case.hosts()), case.marker());
     let output = run.args(["forget", "/locks/a"]).run();
-    output
-        .assert_code(125)
-        .assert_stderr("/locks/a: the chroot")
-        .assert_stderr("'zklock check --create-chroot'");
+    output.assert_code(125).assert_stderr("the chroot").assert_stderr("'zklock check --create-chroot'");
 }

@@ -19,7 +19,6 @@ pub(super) const SCENES: &[Scene] = &[
     ("a_record_is_written_with_the_end", conclude),
     ("requests_for_what_is_missing", missing),
     ("requests_that_are_refused", refused),
-    ("a_subtree_is_watched", below),
     ("a_session_given_up_before_it_began", given_up),
     ("a_silent_server_is_given_up", silent),
 ];
@@ -238,20 +237,6 @@ fn refused(play: &mut Play<'_>) {
     play.news_until(1, |news| matches!(news, ClientEvent::Reply(5, _)));
     close(play, 1, vec![none]);
     play.close(2);
-}
-
-fn below(play: &mut Play<'_>) {
-    open(play, 1);
-    open(play, 2);
-    let root = play.path("");
-    play.request(2, 3, Request::WatchBelow(root.into()));
-    play.stage.ask(1, 1, Request::MakeParents(play.path("/locks/job").into()));
-    play.news_until(1, |news| matches!(news, ClientEvent::Reply(1, _)));
-    for _ in 0..2 {
-        play.news_until(2, |news| matches!(news, ClientEvent::Reply(3, _)));
-    }
-    close(play, 1, vec![]);
-    close(play, 2, vec![]);
 }
 
 fn given_up(play: &mut Play<'_>) {

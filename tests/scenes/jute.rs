@@ -60,7 +60,6 @@ pub(super) fn code(op: &Op) -> i32 {
         Op::Check { .. } => 13,
         Op::Multi(_) => 14,
         Op::SetWatches { .. } => 101,
-        Op::WatchBelow { .. } => 106,
         Op::Close => -11,
     }
 }
@@ -96,9 +95,6 @@ pub(super) fn encode(writer: &mut Writer, op: &Op) {
         }
         Op::Sync => {
             writer.bytes(b"/");
-        }
-        Op::WatchBelow { path } => {
-            writer.bytes(path.as_bytes()).int(1);
         }
         Op::SetWatches { since, data, exist, child } => {
             writer.long(*since);

@@ -415,7 +415,6 @@ impl<'a> Play<'a> {
             Op::Exists { path, watch } => Op::Exists { path: at(path), watch },
             Op::GetData { path, watch } => Op::GetData { path: at(path), watch },
             Op::GetChildren { path, watch } => Op::GetChildren { path: at(path), watch },
-            Op::WatchBelow { path } => Op::WatchBelow { path: at(path) },
             Op::SetWatches { since, data, exist, child } => {
                 Op::SetWatches { since, data: all(data), exist: all(exist), child: all(child) }
             }

@@ -1,11 +1,14 @@
 //! Real servers as a stage, with proxies in front of them and between them.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use futures::executor::block_on;
 use zklock::ensemble::{Asker, EventSink, Hosts, Requester, Security, Session, SessionKey, Settings};
 use zklock_core::protocol::QuestionIndex;
 
@@ -217,8 +220,13 @@ impl Stage for Real {
             security: Security::default(),
         };
         let (sender, news) = channel();
-        let session = Session::open_apart(SessionKey(who as u32), settings, Out(sender)).expect("a thread");
-        self.sessions.insert(who, (session, news));
+        let (handed_over, requester) = channel();
+        thread::spawn(move || {
+            let (requester, mut session) = Session::open(SessionKey(who as u32), settings, Out(sender));
+            handed_over.send(requester).expect("the receiver");
+            block_on(poll_fn(|context| session.proceed(context.waker())));
+        });
+        self.sessions.insert(who, (requester.recv().expect("a requester"), news));
     }
 
     fn ask(&mut self, who: usize, number: usize, request: Request) {

@@ -16,7 +16,6 @@ pub(super) const SCENES: &[Scene] = &[
     ("both_watches_on_a_node_fire_as_one_event", both_kinds),
     ("an_event_comes_before_the_answer_that_shows_it", event_before_answer),
     ("two_watches_of_one_kind_are_one", twice),
-    ("a_lasting_watch_sees_everything_below", below),
     ("a_watch_fires_for_the_nodes_of_a_session_that_ends", session_end),
     ("a_transaction_fires_each_watch", multi),
     ("a_watch_ends_with_its_connection", ends_with_connection),
@@ -129,27 +128,6 @@ fn twice(play: &mut Play<'_>) {
     play.ask(1, &set("/a", "x", -1));
     play.event(2);
     play.nothing(2, A_WHILE);
-    end(play);
-}
-
-fn below(play: &mut Play<'_>) {
-    two(play);
-    play.ask(2, &Op::WatchBelow { path: "/a".to_owned() });
-    play.create(1, "/a/b", Mode::Persistent);
-    play.event(2);
-    play.create(1, "/a/b/c", Mode::Ephemeral);
-    play.event(2);
-    play.ask(1, &set("/a", "x", -1));
-    play.event(2);
-    play.create(1, "/ab", Mode::Ephemeral);
-    play.ask(1, &delete("/a/b/c", -1));
-    play.event(2);
-    play.ask(1, &delete("/a/b", -1));
-    play.event(2);
-    play.ask(1, &delete("/a", -1));
-    play.event(2);
-    play.create(1, "/a", Mode::Persistent);
-    play.event(2);
     end(play);
 }
 

@@ -218,10 +218,6 @@ pub enum Message {
         outer: String,
         inner: Mode,
     },
-    /// `zklock wait` inside a command that shares the lock with others.
-    WaitsInside {
-        outer: String,
-    },
 
     // While the command runs.
     /// The command couldn't be started, or its environment variables couldn't be made.
@@ -532,13 +528,6 @@ impl Message {
                 format!(
                     "the surrounding command holds it as {outer}, and this asks for {inner}, so it would wait \
                      for itself forever: ask for {inner} outside too, or use another path"
-                ),
-            ),
-            Self::WaitsInside { outer } => LogEntry::error(
-                "nesting",
-                format!(
-                    "the surrounding command holds it as {outer}, so this would wait for itself forever: wait before \
-                     that command takes the lock, or outside it"
                 ),
             ),
             Self::NotStarted(why) => LogEntry::error("not_started", why.as_str()),

@@ -31,8 +31,6 @@ pub enum Request {
     CatchUpAndList(NodePath),
     /// Read a node, and watch it for changes as long as the connection lasts.
     Watch(NodePath),
-    /// Watch a path and everything below it, existing or created later, as long as the connection lasts.
-    WatchBelow(NodePath),
     Get(NodePath),
     /// Replace the data of a node if it still has this version.
     Write(NodePath, Vec<u8>, i32),
@@ -62,8 +60,6 @@ pub enum Reply {
     Read(NodePath, Result<ReadNode, RequestError>),
     /// A watched node was deleted (`true`) or changed otherwise.
     Changed(NodePath, bool),
-    /// To [`Request::WatchBelow`].
-    Watching(Result<(), RequestError>),
     /// To [`Request::Write`]: the server's time of the write.
     Written(Result<ServerTime, RequestError>),
     /// To [`Request::Delete`] and [`Request::DeleteUnchanged`].
@@ -82,7 +78,6 @@ impl Reply {
             | Self::ParentsMade(Err(failure))
             | Self::Listed(Err(failure))
             | Self::Read(_, Err(failure))
-            | Self::Watching(Err(failure))
             | Self::Written(Err(failure))
             | Self::Deleted(Err(failure))
             | Self::SuccessRecorded(Err(failure))
@@ -360,7 +355,6 @@ mod tests {
             Reply::ParentsMade(Err(failure())),
             Reply::Listed(Err(failure())),
             Reply::Read("/a".into(), Err(failure())),
-            Reply::Watching(Err(failure())),
             Reply::Written(Err(failure())),
             Reply::Deleted(Err(failure())),
             Reply::SuccessRecorded(Err(failure())),

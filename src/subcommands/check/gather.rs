@@ -10,7 +10,7 @@ use zklock_core::text;
 use zklock_core::time::BootTime;
 
 use super::super::host_time;
-use super::super::session::{NO_THREAD, line, tells};
+use super::super::session::{line, tells};
 use super::facts::{Chroot, ChrootState, Facts, SessionError};
 use super::interrupt::Interrupt;
 use super::{old_records, probe, queue};
@@ -56,7 +56,7 @@ pub(super) fn gather(check: &CheckOptions, options: &Options, interrupt: &Interr
         records: vec![],
         now: host_time(),
     };
-    ask_in_a_session(&mut facts, settings, options, check.create_chroot, interrupt)?;
+    ask_in_a_session(&mut facts, settings, options, check.create_chroot, interrupt);
     facts.servers = wait_for(&servers, began + connect_timeout, line(options), interrupt);
     Ok(facts)
 }
@@ -105,11 +105,11 @@ fn ask_in_a_session(
     options: &Options,
     create_chroot: bool,
     interrupt: &Interrupt,
-) -> Result<()> {
+) {
     let connect_timeout = options.ensemble.connect_timeout;
-    let limit = Limit::Until(clock::now() + connect_timeout * 2);
-    let session = BlockingSession::open(settings, limit).context(NO_THREAD)?;
-    let mut session = session.telling(tells(options)).unless(|| interrupt.signal().is_some());
+    let limit = Limit::Until(Some(clock::now() + connect_timeout * 2));
+    let mut session =
+        BlockingSession::new(settings, limit).telling(tells(options)).unless(|| interrupt.signal().is_some());
     match session.connect() {
         Ok(()) => {
             facts.session = Ok(session.timeout().unwrap_or(facts.asked));
@@ -121,7 +121,6 @@ fn ask_in_a_session(
     }
     // A probe node that is left is deleted with the session.
     session.close_in_any_case();
-    Ok(())
 }
 
 fn ask(
@@ -162,7 +161,7 @@ fn session_error(why: &BlockingError, connect_timeout: Duration) -> SessionError
     match why {
         BlockingError::CredentialsRefused(..) => SessionError::CredentialsRefused,
         BlockingError::Unreachable(..) | BlockingError::TimedOut(_) => SessionError::TooLate(connect_timeout),
-        BlockingError::SessionEnded(_) | BlockingError::Disconnected => SessionError::Other(why.to_string()),
+        BlockingError::SessionEnded(_) => SessionError::Other(why.to_string()),
     }
 }
 

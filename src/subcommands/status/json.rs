@@ -17,5 +17,7 @@ struct StatusDocument<'a> {
 /// The document, on several lines if `pretty`, or else on one line.
 pub(super) fn text(locks: &[Lock], pretty: bool) -> Result<String> {
     let document = StatusDocument { version: VERSION, locks };
-    Ok(if pretty { serde_json::to_string_pretty(&document)? } else { serde_json::to_string(&document)? })
+    let text =
+        if pretty { serde_json::to_string_pretty(&document)? } else { serde_json::to_string(&document)? };
+    Ok(text + "\n")
 }

@@ -1,41 +1,39 @@
-//! `status`: shows the holders and waiters of locks, once or, with `--watch`, whenever they change.
+//! `status`: shows the holders and waiters of locks, once or, with `--watch`, again and again.
 
 mod json;
 mod openmetrics;
-mod screen;
 mod table;
 
-use std::io::{IsTerminal, stderr};
-use std::thread;
+use std::io::{IsTerminal, stdout};
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, ensure};
+use console::Term;
 use log::Level;
 use nix::sys::signal::Signal;
 use zklock_core::exit::{self, Exit};
-use zklock_core::path::LockPath;
-use zklock_core::queue::once::record_path;
 use zklock_core::text::without_controls;
 
-use self::screen::Screen;
+use self::table::Style;
 use super::listing::{Listing, Lock, locks, locks_below};
 use super::other_recipes;
-use super::session;
+use super::session::in_session;
 use super::{host_time, print};
 use crate::cli::{Options, StatusOptions};
-use crate::ensemble::{BlockingError, BlockingSession, NodePath, RequestError, Wakeup};
+use crate::ensemble::BlockingSession;
+use crate::process::clock;
 
 /// The exit code with `--exit-code` if one of the locks is held.
 const HELD: u8 = 1;
 
-/// The pause before the next attempt to connect, because servers may refuse immediately.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// How long `--watch` pauses between two looks.
+const PAUSE: Duration = Duration::from_secs(2);
 
 pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     if status.watch {
-        return watch(status, options, connect(options)?);
+        return watch(status, options);
     }
-    let listing = match list_once(status, options) {
+    let listing = match in_session(options, |session| list(status, session)) {
         // A monitor has to see that there is nothing to see.
         Err(error) if status.openmetrics => {
             print(openmetrics::text_without_answer().as_bytes())?;
@@ -43,26 +41,13 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
         }
         listing => listing?,
     };
-    let exit = show(status, &listing.locks)?;
+    let exit = print(text(status, &listing.locks)?.as_bytes())?;
     report_closed(&listing, is_incomplete(status, &listing));
     Ok(match exit {
         Exit::Code(0) if is_incomplete(status, &listing) => Exit::Code(exit::FAILURE),
         Exit::Code(0) if status.exit_code && listing.locks.iter().any(Lock::is_held) => Exit::Code(HELD),
         exit => exit,
     })
-}
-
-fn connect(options: &Options) -> Result<BlockingSession<'static>> {
-    let mut session = session::open(options)?;
-    session::check_chroot(&mut session, options)?;
-    Ok(session)
-}
-
-fn list_once(status: &StatusOptions, options: &Options) -> Result<Listing> {
-    let mut session = connect(options)?;
-    let listing = list(status, &mut session)?;
-    session.close();
-    Ok(listing)
 }
 
 /// Whether the listing lacks something that the user asked for: a named path can't be listed, or, with `--exit-code`,
@@ -107,121 +92,56 @@ fn roots(status: &StatusOptions) -> Vec<String> {
     }
 }
 
-/// Shows the locks again whenever something below the paths changes. Between changes no requests are made.
-fn watch(status: &StatusOptions, options: &Options, mut session: BlockingSession<'static>) -> Result<Exit> {
-    let screen = Screen::of(status)?;
+/// Shows the locks again and again. Returns only if stdout is closed.
+fn watch(status: &StatusOptions, options: &Options) -> Result<Exit> {
+    ensure!(
+        !status.paths.is_empty() || options.ensemble.zookeeper.chroot.is_some(),
+        "--watch without a path would read every node of the servers every {} s: name a path, or add a chroot to the \
+         connect string",
+        PAUSE.as_secs()
+    );
+    let is_screen = !status.json && stdout().is_terminal();
     let mut shown = None;
-    session.wait_as_long_as_connected();
-    loop {
-        match show_and_wait(status, screen.as_ref(), &mut session, &mut shown) {
-            Ok(None) => {}
-            Ok(Some(exit)) => return Ok(exit),
-            // The session has ended, so a new one is opened.
-            Err(error)
-                if matches!(
-                    error.downcast_ref(),
-                    Some(BlockingError::SessionEnded(RequestError::Expired | RequestError::GivenUp))
-                ) =>
-            {
-                session = reopen(options)?;
-                session.wait_as_long_as_connected();
+    in_session(options, |session| {
+        session.wait_without_limit();
+        loop {
+            let listing = list(status, session)?;
+            let mut exit = Exit::Code(0);
+            if is_screen {
+                // Drawn each time, because the size of the terminal may have changed.
+                exit = print(screen(&listing).as_bytes())?;
+            } else if shown.as_ref() != Some(&listing) {
+                report_closed(&listing, false);
+                exit = print(text(status, &listing.locks)?.as_bytes())?;
             }
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Opens another session, as soon as a server can be reached. Tries without a limit; the user can end it.
-fn reopen(options: &Options) -> Result<BlockingSession<'static>> {
-    loop {
-        match session::open(options) {
-            Err(error) if matches!(error.downcast_ref(), Some(BlockingError::Unreachable(..))) => {
-                thread::sleep(RETRY_AFTER);
+            if exit == Exit::Signal(Signal::SIGPIPE as i32) {
+                return Ok(exit);
             }
-            result => return result,
+            shown = Some(listing);
+            let next = clock::now() + PAUSE;
+            while session.wait_for_change(Some(next))? {}
         }
-    }
+    })
 }
 
-/// Shows the current state if it has changed, and waits for a change or a reconnection. Returns an exit if stdout is
-/// closed.
-fn show_and_wait(
-    status: &StatusOptions,
-    screen: Option<&Screen>,
-    session: &mut BlockingSession<'_>,
-    shown: &mut Option<Listing>,
-) -> Result<Option<Exit>> {
-    match show_changes(status, screen, session, shown) {
-        // The rest of the listing is lost, and all of it is repeated after the reconnection.
-        Err(error) if matches!(error.downcast_ref(), Some(BlockingError::Disconnected)) => {}
-        Ok(None) => {}
-        end => return end,
-    }
-    while session.wait_for_change(None)? == Wakeup::Disconnected {
-        report_disconnection(screen, shown)?;
-    }
-    Ok(None)
+/// What overwrites a terminal's screen with this listing.
+fn screen(listing: &Listing) -> String {
+    let style = Style::of_stdout();
+    let closed: String = closed_messages(listing).map(|line| style.cut(&format!("zklock: {line}"))).collect();
+    let (rows, _) = Term::stdout().size();
+    // One line is left for the cursor.
+    let height = usize::from(rows).saturating_sub(1 + closed.lines().count());
+    let table = table::text(&listing.locks, &Style { height: Some(height), ..style });
+    // From the top left corner, and without what is left of the line or the screen.
+    format!("\x1b[H{}\x1b[J", (closed + &table).replace('\n', "\x1b[K\n"))
 }
 
-/// Shows the current state if it has changed. Returns an exit if stdout is closed.
-fn show_changes(
-    status: &StatusOptions,
-    screen: Option<&Screen>,
-    session: &mut BlockingSession<'_>,
-    shown: &mut Option<Listing>,
-) -> Result<Option<Exit>> {
-    if session.must_watch() {
-        set_watches(status, session)?;
-    }
-    let listing = list(status, session)?;
-    if shown.as_ref() != Some(&listing) {
-        let exit = match screen {
-            Some(screen) => screen.show(&listing, None)?,
-            None => show(status, &listing.locks)?,
-        };
-        let is_reported =
-            |shown: &Listing| (&shown.closed, &shown.unlisted) == (&listing.closed, &listing.unlisted);
-        // Clearing the screen has removed the earlier warnings.
-        let is_cleared = screen.is_some() && stderr().is_terminal();
-        if is_cleared || !shown.as_ref().is_some_and(is_reported) {
-            report_closed(&listing, false);
-        }
-        if exit == Exit::Signal(Signal::SIGPIPE as i32) {
-            return Ok(Some(exit));
-        }
-        *shown = Some(listing);
-    }
-    Ok(None)
-}
-
-/// Says that the shown state may be old, because there is no connection.
-fn report_disconnection(screen: Option<&Screen>, shown: &mut Option<Listing>) -> Result<()> {
-    let Some(screen) = screen.filter(|screen| !screen.is_blank()) else {
-        log::warn!("no connection to the servers: what was shown last may be old");
-        return Ok(());
-    };
-    if let Some(listing) = shown.take() {
-        screen.show(&listing, Some(host_time()))?;
-    }
-    Ok(())
-}
-
-fn set_watches(status: &StatusOptions, session: &mut BlockingSession<'_>) -> Result<()> {
-    let records = status.paths.iter().map(LockPath::as_str).map(record_path);
-    let roots = roots(status).into_iter().map(NodePath::from);
-    for answer in session.watch_below(roots.chain(records))? {
-        answer.map_err(|failure| anyhow!("can't watch: {failure}"))?;
-    }
-    Ok(())
-}
-
-fn show(status: &StatusOptions, locks: &[Lock]) -> Result<Exit> {
+fn text(status: &StatusOptions, locks: &[Lock]) -> Result<String> {
     if status.json {
-        let text = json::text(locks, !status.watch)?;
-        return print(format!("{text}\n").as_bytes());
+        return json::text(locks, !status.watch);
     }
     if status.openmetrics {
-        return print(openmetrics::text(locks, host_time()).as_bytes());
+        return Ok(openmetrics::text(locks, host_time()));
     }
-    print(table::text(locks, &table::Style::of_stdout()).as_bytes())
+    Ok(table::text(locks, &Style::of_stdout()))
 }

@@ -36,18 +36,6 @@ impl Style {
     pub(super) fn cut(self, text: &str) -> String {
         self.width.map_or_else(|| text.to_owned(), |width| cut_end(text, width)) + "\n"
     }
-
-    /// The number of rows that a line takes if it wraps.
-    pub(super) fn rows(self, text: &str) -> usize {
-        self.width.map_or(1, |width| measure_text_width(text).div_ceil(width.max(1)).max(1))
-    }
-
-    /// This style for a table that must fit on the screen together with `other_lines`.
-    pub(super) fn on_screen(self, other_lines: usize) -> Self {
-        // One line is left for the cursor.
-        let rows = usize::from(Term::stdout().size().0).saturating_sub(1 + other_lines);
-        Self { height: Some(rows), ..self }
-    }
 }
 
 /// A column of the table. If there isn't room for all columns, the last ones are left out.

@@ -9,4 +9,3 @@ pub mod order;
 pub mod other_recipes;
 mod queue_error;
 pub mod record;
-pub mod until_free;

@@ -33,10 +33,6 @@ pub enum Call<'a> {
     Exists {
         path: &'a str,
     },
-    /// Watches a node and everything below it, until the connection ends.
-    WatchBelow {
-        path: &'a str,
-    },
     /// Lets the server catch up with the leader.
     Sync {
         path: &'a str,

@@ -32,7 +32,6 @@ pub enum Step {
     /// A server reveals nothing about a node that zklock may not read, not even to a watch set by `exists` (since
     /// CVE-2024-23944). The children of the lock path are watched instead, which wakes zklock more often than necessary.
     WatchFromAbove(NodePath),
-    WatchBelow(NodePath),
     Get(NodePath),
     /// Reads the part of a node that needs no permission; since ZooKeeper 3.9 that is only its existence.
     GetStat(NodePath),
@@ -87,7 +86,6 @@ impl Step {
             Request::List(path) => Self::List(path),
             Request::CatchUpAndList(path) => Self::CatchUpAndList(path),
             Request::Watch(path) => Self::Watch(path),
-            Request::WatchBelow(path) => Self::WatchBelow(path),
             Request::Get(path) => Self::Get(path),
             Request::Write(path, data, version) => Self::Write { path, data, version },
             Request::Delete(path) => Self::Delete { path, version: None },
@@ -114,7 +112,6 @@ impl Step {
             }
             Self::Watch(path) => Call::GetData { path: path.as_str(), watch: true },
             Self::WatchFromAbove(path) => Call::GetChildren { path: path.split().0, watch: true },
-            Self::WatchBelow(path) => Call::WatchBelow { path: path.as_str() },
             Self::Get(path) => Call::GetData { path: path.as_str(), watch: false },
             Self::GetStat(path) => Call::Exists { path: path.as_str() },
             Self::Write { path, data, version } => {
@@ -156,7 +153,6 @@ impl Step {
             Self::Watch(path) | Self::WatchFromAbove(path) | Self::Get(path) | Self::GetStat(path) => {
                 Reply::Read(path, Err(why))
             }
-            Self::WatchBelow(_) => Reply::Watching(Err(why)),
             Self::Write { .. } => Reply::Written(Err(why)),
             Self::Delete { .. } => Reply::Deleted(Err(why)),
             Self::RecordSuccess { .. } => Reply::SuccessRecorded(Err(why)),
@@ -219,7 +215,6 @@ impl Step {
                 }
                 return Next::Watching(Reply::Read(path.clone(), Ok(ReadNode::Hidden)), path);
             }
-            (Self::WatchBelow(path), _) => return Next::Watching(Reply::Watching(Ok(())), path),
             (Self::Get(path) | Self::GetStat(path), Answer::Node(node)) => {
                 Reply::Read(path, Ok(ReadNode::Seen(node)))
             }

@@ -127,7 +127,6 @@ fn a_throttled_request_is_sent_again_but_a_confirmation_and_a_delete() {
     for request in [
         Request::List(path()),
         Request::Watch(path()),
-        Request::WatchBelow(path()),
         Request::Get(path()),
         Request::Write(path(), vec![], 2),
         Request::MakeParents(path()),

@@ -320,16 +320,13 @@ impl Client {
                 Kind::Children => {
                     watch.on == path && matches!(happened, Happened::ChildrenChanged | Happened::Deleted)
                 }
-                Kind::Below => {
-                    path.strip_prefix(&*watch.on).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                }
             };
             if fires {
                 let is_deleted = happened == Happened::Deleted && path == watch.path;
                 let reply = Reply::Changed(watch.path.as_str().into(), is_deleted);
                 news.push_back(ClientEvent::Reply(watch.number, reply));
             }
-            !fires || watch.kind == Kind::Below
+            !fires
         });
     }
 

@@ -23,7 +23,6 @@ impl Work {
 pub(super) enum Kind {
     Data,
     Children,
-    Below,
 }
 
 /// The watch that a call sets: the node that the server watches, and for what.
@@ -31,7 +30,6 @@ pub(super) fn watch(call: Call<'_>) -> Option<(String, Kind)> {
     match call {
         Call::GetData { path, watch: true } => Some((path.to_owned(), Kind::Data)),
         Call::GetChildren { path, watch: true } => Some((path.to_owned(), Kind::Children)),
-        Call::WatchBelow { path } => Some((path.to_owned(), Kind::Below)),
         _ => None,
     }
 }
@@ -51,7 +49,6 @@ pub(super) fn op(call: Call<'_>, acl: Acl) -> Op {
         Call::GetData { path, watch } => Op::GetData { path: path.to_owned(), watch },
         Call::GetChildren { path, watch } => Op::GetChildren { path: path.to_owned(), watch },
         Call::Exists { path } => Op::Exists { path: path.to_owned(), watch: false },
-        Call::WatchBelow { path } => Op::WatchBelow { path: path.to_owned() },
         Call::Sync { .. } => Op::Sync,
         Call::SetData { path, data, version } => {
             Op::SetData { path: path.to_owned(), data: data.to_vec(), version }

@@ -268,10 +268,6 @@ impl Ensemble {
                 }
                 Ok(Answer::Children(node.children.iter().cloned().collect(), node.stat()))
             }
-            Op::WatchBelow { path } => {
-                watches.add(Kind::Below, &path, id);
-                Ok(Answer::Done)
-            }
             Op::SetWatches { since, data, exist, child } => {
                 for path in data {
                     match tree.get(&path).map(Znode::stat) {

@@ -15,8 +15,6 @@ pub(super) enum Kind {
     Data,
     /// Changes of a node's children.
     Child,
-    /// Changes of a node and everything below it. This watch stays after it fires.
-    Below,
 }
 
 /// All watches of one server.
@@ -24,7 +22,6 @@ pub(super) enum Kind {
 pub(super) struct Watches {
     data: FastMap<Rc<str>, Vec<ConnId>>,
     child: FastMap<Rc<str>, Vec<ConnId>>,
-    below: FastMap<Rc<str>, Vec<ConnId>>,
     of: FastMap<ConnId, BTreeSet<(Kind, Rc<str>)>>,
 }
 
@@ -68,20 +65,6 @@ impl Watches {
                 }
             }
         }
-        if !self.below.is_empty() {
-            let mut above: &str = path;
-            loop {
-                for conn in self.below.get(above).into_iter().flatten() {
-                    if !told.contains(conn) {
-                        told.push(*conn);
-                    }
-                }
-                if above == "/" {
-                    break;
-                }
-                above = parent_of(above);
-            }
-        }
         for conn in told {
             tell(conn, path, what);
         }
@@ -113,7 +96,6 @@ impl Watches {
         match kind {
             Kind::Data => &mut self.data,
             Kind::Child => &mut self.child,
-            Kind::Below => &mut self.below,
         }
     }
 }

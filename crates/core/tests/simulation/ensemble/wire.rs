@@ -102,10 +102,6 @@ pub(crate) enum Op {
         path: String,
         watch: bool,
     },
-    /// A watch on a path and everything below it. It stays after it fires.
-    WatchBelow {
-        path: String,
-    },
     /// Sets the watches of a lost connection again. Watches that would have fired since this zxid fire now.
     #[allow(dead_code, reason = "for the comparison with real servers")]
     SetWatches {

@@ -1,0 +1,136 @@
+//! `wait`: returns when locks are free of all that held them or queued for them when it began. It takes no lock and writes
+//! nothing.
+//!
+//! The names of the first listing are awaited, so that later contenders never count, whatever happens to the connection and
+//! the session. Only the last of them is watched: usually the others are gone before it.
+
+use std::env;
+
+use anyhow::{Context, Result, bail, ensure};
+use zklock_core::environment::{HELD, held_outside};
+use zklock_core::exit::Exit;
+use zklock_core::message::Message;
+use zklock_core::path::LockPath;
+use zklock_core::queue::contender::ContentionError;
+use zklock_core::queue::name::{Family, Name};
+use zklock_core::queue::order::queue_entries;
+use zklock_core::queue::record::describe;
+use zklock_core::time::BootTime;
+
+use super::session::{in_session_of, line};
+use crate::cli::{Options, WaitOptions};
+use crate::ensemble::{Answer, BlockingSession, Limit, Reply, Request, RequestError, Settings};
+use crate::output;
+use crate::process::clock;
+
+pub(super) fn run(wait: &WaitOptions, options: &Options) -> Result<Exit> {
+    let mut lock = options.lock.clone();
+    (lock.nonblock, lock.timeout) = (lock.nonblock || wait.nonblock, wait.timeout.or(lock.timeout));
+    let nonblock = lock.gives_up_at_once();
+    let (limit, option) = lock.connect_limit(options.ensemble.connect_timeout);
+    let began = clock::now();
+    let until = (nonblock || option == "-w").then(|| began + limit);
+    let mut settings = Settings::new(&options.connection(), began + limit)?;
+    settings.session_timeout = wait.session_timeout.unwrap_or(lock.session_timeout);
+    settings.refusals_end = nonblock;
+    in_session_of(options, settings, Limit::Until(until), (limit, option), |session| {
+        // All of them before the first wait: contenders that come later don't count.
+        for (path, names) in first_listings(session, &wait.paths)? {
+            let ahead = until_free(session, path, names, nonblock, until, &mut line(options));
+            let ahead = ahead.with_context(|| path.to_string())?;
+            let waited = clock::now().since(began);
+            let message = match ahead {
+                None => Message::Free { after: waited },
+                Some(holder) if nonblock => Message::Busy { holder },
+                Some(ahead) => Message::GaveUp { waited, holder: None, ahead },
+            };
+            output::say(path, None, &message);
+            if !matches!(message, Message::Free { .. }) {
+                return Ok(Exit::Code(wait.conflict_exit_code.unwrap_or(lock.conflict_exit_code)));
+            }
+        }
+        Ok(Exit::Code(0))
+    })
+}
+
+/// All that hold the locks or queue for them now. Inside a command that holds a lock only those ahead of it: those behind wait
+/// for its end.
+fn first_listings<'a>(
+    session: &mut BlockingSession<'_>,
+    paths: &'a [LockPath],
+) -> Result<Vec<(&'a LockPath, Vec<String>)>> {
+    let outer = held_outside(env::var_os(HELD).as_deref());
+    let is_outer = |name: &Name<'_>| outer.iter().any(|held| held.node.ends_with(&format!("/{}", name.text)));
+    // A server that lags behind must not hide a holder.
+    let requests: Vec<_> = paths.iter().map(|path| Request::CatchUpAndList(path.node())).collect();
+    let replies = session.ask_all(&requests)?;
+    let listing = |(path, reply)| {
+        let Reply::Listed(answer) = reply else { bail!("an answer to another question: {reply:?}") };
+        let children = children(path, answer).with_context(|| path.to_string())?;
+        let names = queue(&children).take_while(|name| !is_outer(name)).map(|name| name.text.to_owned());
+        Ok((path, names.collect()))
+    };
+    paths.iter().zip(replies).map(listing).collect()
+}
+
+/// Waits until none of these contenders is left. With `nonblock` or after `until` returns who is ahead.
+fn until_free(
+    session: &mut BlockingSession<'_>,
+    path: &LockPath,
+    mut names: Vec<String>,
+    nonblock: bool,
+    until: Option<BootTime>,
+    line: &mut impl FnMut(Option<String>),
+) -> Result<Option<String>> {
+    let mut said = None;
+    while let Some(name) = if nonblock { names.first() } else { names.last() } {
+        match session.watch(path.child(name))? {
+            Ok(node) if node.is_permanent() => {
+                bail!(ContentionError::NotEphemeral(path.child(name).to_string()))
+            }
+            Ok(node) => {
+                let who = describe(name, node.data(), None);
+                if nonblock {
+                    return Ok(Some(who));
+                }
+                let waiting = Message::WaitingFor { who: who.clone(), ahead: names.len() };
+                if said.as_ref() != Some(&waiting) {
+                    output::say(path, None, &waiting);
+                }
+                line(Some(format!("{path}: {waiting}")));
+                let changed = session.wait_for_change(until);
+                line(None);
+                if !changed? {
+                    ensure!(session.is_connected(), "last seen busy; no connection to the servers any more");
+                    return Ok(Some(who));
+                }
+                said = Some(waiting);
+            }
+            Err(RequestError::NoNode) => {}
+            Err(failure) => bail!(ContentionError::of(failure, "watch the contender ahead", "READ", path)),
+        }
+        let children = children(path, session.list(path.node())?)?;
+        let is_awaited = |name: &Name<'_>| names.iter().any(|awaited| is_same(awaited, name));
+        names = queue(&children).filter(is_awaited).map(|name| name.text.to_owned()).collect();
+    }
+    Ok(None)
+}
+
+fn children(path: &LockPath, answer: Answer<Vec<String>>) -> Result<Vec<String>> {
+    match answer {
+        Ok(children) => Ok(children),
+        // Nobody can hold a lock that doesn't exist.
+        Err(RequestError::NoNode) => Ok(vec![]),
+        Err(failure) => Err(ContentionError::of(failure, "see the queue", "READ", path).into()),
+    }
+}
+
+fn queue(children: &[String]) -> impl Iterator<Item = Name<'_>> {
+    queue_entries(children).into_iter().map(|entry| entry.name)
+}
+
+/// Whether this is the awaited contender. A writer of Curator's that steps down goes on as a reader with its number.
+fn is_same(awaited: &str, name: &Name<'_>) -> bool {
+    let steps_down = |awaited: Name<'_>| awaited.family == name.family && awaited.sequence == name.sequence;
+    awaited == name.text || name.family == Family::CuratorRw && Name::parse(awaited).is_some_and(steps_down)
+}
