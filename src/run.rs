@@ -18,7 +18,6 @@ use crate::link::{self, InheritedState, Side};
 use crate::output;
 use crate::plan::{ConnectionSpec, Invocation, JobSpec};
 use crate::process::clock;
-use crate::process::faked_clock::refuse_faked_clocks;
 use crate::process::service_manager;
 
 /// Runs the command under its locks, and returns how zklock is to exit. `nice` is the command's nice value, if zklock
@@ -29,7 +28,7 @@ pub fn run(plan: Plan, job: &JobSpec, connection: &ConnectionSpec, nice: Option<
 }
 
 fn under_lock(plan: Plan, job: &JobSpec, connection: &ConnectionSpec, nice: Option<i32>) -> Result<Exit> {
-    refuse_faked_clocks()?;
+    clock::refuse_faketime()?;
     // All files are read before there are two processes that could wait for a disk.
     let settings = Settings::new(connection, plan.connect_by())?;
     // The usual hook would wait for a stderr that isn't read, in either process.

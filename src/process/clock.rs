@@ -8,9 +8,24 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use anyhow::ensure;
 use nix::time::{ClockId, clock_gettime};
 use zklock_core::planted::{Mistake, planted};
 use zklock_core::time::BootTime;
+
+/// Refuses libfaketime in this process: a lease that is counted on its clocks may never end.
+///
+/// # Errors
+/// If `LD_PRELOAD` names it.
+pub fn refuse_faketime() -> anyhow::Result<()> {
+    let preloaded = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+    ensure!(
+        !preloaded.to_string_lossy().contains("faketime"),
+        "LD_PRELOAD names libfaketime, and a lock needs the real time: fake it for the command only, as in zklock PATH -- \
+         faketime DATE COMMAND"
+    );
+    Ok(())
+}
 
 /// A moment on the system's clocks, for another process. The moment has come when either clock has reached its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

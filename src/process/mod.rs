@@ -5,7 +5,6 @@ pub mod bell;
 pub mod clock;
 pub mod end;
 pub mod exec_limits;
-pub mod faked_clock;
 pub mod identity;
 pub mod limits;
 pub mod memory;

@@ -21,7 +21,6 @@ use crate::ensemble::Settings;
 use crate::link::{WorkerSide, clean};
 use crate::output;
 use crate::plan::JobSpec;
-use crate::process::faked_clock::refuse_faked_clocks;
 use crate::process::system_error::explain;
 use crate::process::{clock, sys};
 
@@ -77,8 +76,6 @@ fn unattended(error: anyhow::Error, executor: &Executor<'_>) -> anyhow::Error {
     if !planted(Mistake::ReleasedByDrop) {
         executor.end_command();
     }
-    // It isn't faked at the start, but may be later, and no limit of time can be waited for then.
-    let error = refuse_faked_clocks().err().map_or(error, anyhow::Error::from);
     let what = if ran { "zklock can't control the command any more" } else { "zklock can't go on" };
     error.context(UnattendedError(what))
 }

@@ -20,13 +20,13 @@ use self::assess::{Fitness, assess};
 use self::interrupt::Interrupt;
 use super::print;
 use crate::cli::{CheckOptions, Options};
-use crate::process::faked_clock::refuse_faked_clocks;
+use crate::process::clock::refuse_faketime;
 
 /// The exit code if locks work, with warnings.
 const WARNINGS: u8 = 1;
 
 pub(super) fn run(check: &CheckOptions, options: &Options) -> Result<Exit> {
-    refuse_faked_clocks()?;
+    refuse_faketime()?;
     let interrupt = Interrupt::new()?;
     let facts = gather::gather(check, options, &interrupt);
     // The session is closed by now, and its node deleted.
