@@ -5,7 +5,7 @@ use std::iter::successors;
 use nix::unistd::Pid;
 use zklock_core::run::Ancestor;
 
-use super::descendants::Processes;
+use super::descendants::children_of;
 use crate::link::is_worker;
 use crate::process::proc_stat::{self, ProcessStat};
 
@@ -35,6 +35,6 @@ fn is_command(child: &ProcessStat, monitor: &ProcessStat) -> bool {
 
 /// Whether the command of this worker is still running.
 fn has_command(worker: &ProcessStat, monitor: &ProcessStat) -> bool {
-    let children = Processes::default().children_of(Pid::from_raw(worker.pid));
+    let children = children_of(Pid::from_raw(worker.pid));
     children.into_iter().filter_map(proc_stat::of).any(|child| is_command(&child, monitor))
 }

@@ -1,6 +1,8 @@
 //! What the start of the command needs, made in advance: from the news that the lock is held to the exec, as little as
 //! possible is copied, opened or looked up.
 
+use anyhow::Result;
+
 use super::spawn::Launch;
 use super::terminal::Terminal;
 use crate::job::descendants::Children;
@@ -19,8 +21,11 @@ pub struct PreparedLaunch {
 
 impl PreparedLaunch {
     /// Prepares the start of the command in this worker.
-    pub fn new(invocation: &Invocation, worker: &WorkerSide) -> Self {
+    ///
+    /// # Errors
+    /// If this process's children can't be listed.
+    pub fn new(invocation: &Invocation, worker: &WorkerSide) -> Result<Self> {
         let launch = Launch::new(invocation, worker.inherited);
-        Self { launch, children: Children::of_this_process(), terminal: Terminal::new(worker.group) }
+        Ok(Self { launch, children: Children::of_this_process()?, terminal: Terminal::new(worker.group) })
     }
 }

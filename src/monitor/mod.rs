@@ -42,7 +42,7 @@ const CHILDREN_INTERVAL: Duration = Duration::from_secs(1);
 /// # Errors
 /// If they can't be listed: then nothing is known, and a sweep could end them.
 pub fn unrelated_children() -> Result<Vec<Pid>> {
-    Children::of_this_process().list().context("can't list the children of this process in /proc")
+    Children::of_this_process()?.list().context("can't read the list of this process's children in /proc")
 }
 
 /// Watches over the worker, which may be one that `records` a success, until it has ended. `path` and `settings` are for
@@ -64,8 +64,10 @@ pub fn watch(
         Err(error) => {
             let _ = kill(worker, Signal::SIGKILL);
             let _ = sys::reap(worker);
-            if page.stage() == Stage::Running {
-                end_all(&Children::of_this_process(), &spared);
+            if page.stage() == Stage::Running
+                && let Ok(children) = Children::of_this_process()
+            {
+                end_all(&children, &spared);
             }
             Err(error.context("can't watch over the worker process"))
         }
@@ -101,7 +103,7 @@ impl MonitorLoop {
             driver: MonitorDriver::new(settings.session_timeout, records),
             sources: Sources::new(side, signals),
             alarm,
-            children: Children::of_this_process(),
+            children: Children::of_this_process()?,
             worker,
             unrelated,
             has_only_the_worker: false,

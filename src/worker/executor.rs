@@ -120,7 +120,7 @@ impl<'a> Executor<'a> {
                 self.worker.take_its_name();
                 let introduction = self.introduction();
                 self.watch_over_loop()?;
-                self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, self.worker));
+                self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, self.worker)?);
                 return Ok(Done::Answer(Input::Introduced(introduction)));
             }
             Effect::FindAncestors => {
@@ -146,8 +146,10 @@ impl<'a> Executor<'a> {
             }
             Effect::StartCommand { variables, latest, deadline } => {
                 self.worker.command_begins(deadline);
-                let prepare = || PreparedLaunch::new(&self.plan.invocation, self.worker);
-                let prepared = self.prepared.take().unwrap_or_else(prepare);
+                let prepared = match self.prepared.take() {
+                    Some(prepared) => prepared,
+                    None => PreparedLaunch::new(&self.plan.invocation, self.worker)?,
+                };
                 let started = Job::start(prepared, &variables, self.worker, latest);
                 let started = started.map(|job| self.job = Some(job));
                 let started = started.map_err(|error| (error.code(), error.to_string()));

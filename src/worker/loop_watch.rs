@@ -85,8 +85,10 @@ impl LoopWatch {
 
     /// Ends every process of the command, and then the worker.
     fn end_worker(&self) -> ! {
-        if self.page.stage() == Stage::Running {
-            end_all(&Children::of_this_process(), &[]);
+        if self.page.stage() == Stage::Running
+            && let Ok(children) = Children::of_this_process()
+        {
+            end_all(&children, &[]);
         }
         output::error(&self.path, "the worker process hung; it ends itself");
         output::drain(output::WHILE_HELD);

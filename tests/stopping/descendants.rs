@@ -1,7 +1,7 @@
 //! A forced stop ends every descendant of the command. When the command ends by itself, its descendants are left alone.
 
 use super::delete_node;
-use crate::support::{Case, DEADLINE, children_of, is_alive, processes_of, start, wait_until};
+use crate::support::{Case, DEADLINE, children_of, is_alive, processes_of, start, wait_until, without_lists};
 use nix::sys::signal::{Signal, kill};
 
 /// Stops the command once this many descendants run, and asserts that none is left when zklock exits.
@@ -108,4 +108,16 @@ fn background_processes_that_the_command_leaves_are_not_stopped() {
         assert_eq!(children_of(pid), []);
         kill(pid, Signal::SIGKILL).expect("a process to clean up");
     }
+}
+
+/// As one that was built without `CONFIG_PROC_CHILDREN`.
+#[test]
+fn a_kernel_that_lists_no_children_is_refused_before_anything_is_started() {
+    let case = Case::new("unlisted");
+    let output = case.lock(&[], ["echo", "ran"]).env("LD_PRELOAD", without_lists(case.dir())).run();
+    output
+        .assert_code(125)
+        .assert_stdout("")
+        .assert_stderr("zklock needs a kernel with CONFIG_PROC_CHILDREN");
+    assert!(!case.observer().exists(case.path()));
 }

@@ -3,7 +3,6 @@
 mod descendants;
 mod grace_period;
 mod lease;
-mod unlisted;
 
 use crate::support::Case;
 

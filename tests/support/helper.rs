@@ -44,7 +44,7 @@ pub(crate) fn name_service(dir: &Path) -> PathBuf {
 }
 
 /// Builds the library that hides the lists of children in `/proc`, and puts it into `dir`. To use it, set `LD_PRELOAD`
-/// to its path; the scan of `/proc` with the number in `FAILING_SCAN` fails.
+/// to its path.
 pub(crate) fn without_lists(dir: &Path) -> PathBuf {
     library("without_lists.c", dir.join("without_lists.so"))
 }

@@ -10,26 +10,33 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use anyhow::{Context, Result};
 use nix::unistd::{Pid, getpid};
 
 pub use self::sweep::{Left, Sweep, end_all};
 use crate::process::proc_file;
-use crate::process::proc_stat::{self, ProcessStat};
-use crate::process::sys;
+use crate::process::proc_stat;
 
-/// The children of this process.
+/// The children of this process, in a file that is opened in advance, so that ending processes can't fail for lack of a
+/// file descriptor.
 #[derive(Debug)]
-pub struct Children {
-    /// Opened in advance, so that ending processes can't fail for lack of a file descriptor. `None` on a kernel without
-    /// this file.
-    file: Option<File>,
-}
+pub struct Children(File);
 
 impl Children {
     /// The children of the calling process for as long as it lives; after a fork, the child needs its own.
-    pub fn of_this_process() -> Self {
+    ///
+    /// # Errors
+    /// If the kernel doesn't list them.
+    pub fn of_this_process() -> Result<Self> {
         let own = getpid();
-        Self { file: File::open(format!("/proc/{own}/task/{own}/children")).ok() }
+        let path = format!("/proc/{own}/task/{own}/children");
+        let file = File::open(&path).with_context(|| {
+            format!(
+                "can't list the children of this process in {path}; zklock needs a kernel with CONFIG_PROC_CHILDREN, \
+                 and of a sandbox such as gVisor a version that has this file"
+            )
+        });
+        file.map(Self)
     }
 
     /// All children, including dead ones that aren't reaped. `None` if they can't be listed, so nothing is known of them.
@@ -38,12 +45,7 @@ impl Children {
     /// end, and none disappears (`get_children_pid` in Linux's `fs/proc/array.c`). It is the list of the first thread,
     /// which starts all children and inherits the orphans.
     pub fn list(&self) -> Option<Vec<Pid>> {
-        if let Some(text) = self.file.as_ref().and_then(read_again) {
-            return Some(parse_pids(&text));
-        }
-        let children = children_in(&all()?, getpid());
-        // `/proc` may hide the children, so an empty list is confirmed by the kernel.
-        (!children.is_empty() || !sys::has_children()).then_some(children)
+        read_again(&self.0).map(|text| parse_pids(&text))
     }
 }
 
@@ -85,11 +87,6 @@ fn read_again(file: &File) -> Option<String> {
 
 /// The `roots` and all their descendants. A process that starts during the scan may be missed.
 pub fn with_descendants(roots: Vec<Pid>) -> Vec<Pid> {
-    let mut processes = Processes::default();
-    with_all_below(roots, |pid| processes.children_of(pid))
-}
-
-fn with_all_below(roots: Vec<Pid>, mut children_of: impl FnMut(Pid) -> Vec<Pid>) -> Vec<Pid> {
     let mut all = roots;
     let mut next = 0;
     while let Some(&process) = all.get(next) {
@@ -108,58 +105,15 @@ fn is_child_of(parent: Pid, child: Pid) -> bool {
     proc_stat::of(child).is_some_and(|process| process.parent == parent.as_raw())
 }
 
-/// The processes of this host during one scan.
-#[derive(Debug, Default)]
-pub struct Processes {
-    /// All of them, read when the kernel doesn't list the children of one.
-    all: Option<Vec<ProcessStat>>,
-}
-
-impl Processes {
-    /// The children of any process.
-    pub fn children_of(&mut self, pid: Pid) -> Vec<Pid> {
-        listed_children(pid)
-            .unwrap_or_else(|| children_in(self.all.get_or_insert_with(|| all().unwrap_or_default()), pid))
-    }
-}
-
-/// The children of a process as the kernel lists them, separately for each of its threads. `None` if a list can't be
-/// read: the kernel has none, or no further file may be opened.
-fn listed_children(pid: Pid) -> Option<Vec<Pid>> {
-    let threads = match fs::read_dir(format!("/proc/{pid}/task")) {
-        Ok(threads) => threads.flatten(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(vec![]),
-        Err(_) => return None,
-    };
-    let mut children = vec![];
-    for thread in threads {
-        match proc_file::read(thread.path().join("children")) {
-            Ok(text) => children.extend(parse_pids(&text)),
-            // A thread that has ended has no children.
-            Err(_) if !thread.path().exists() => {}
-            Err(_) => return None,
-        }
-    }
-    Some(children)
-}
-
-fn children_in(processes: &[ProcessStat], parent: Pid) -> Vec<Pid> {
-    let children = processes.iter().filter(|process| process.parent == parent.as_raw());
-    children.map(|process| Pid::from_raw(process.pid)).collect()
+/// The children of any process, as the kernel lists them, separately for each of its threads.
+pub fn children_of(pid: Pid) -> Vec<Pid> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| proc_file::read(thread.path().join("children")).ok());
+    lists.flat_map(|text| parse_pids(&text)).collect()
 }
 
 fn parse_pids(text: &str) -> Vec<Pid> {
     text.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).map(Pid::from_raw).collect()
-}
-
-/// Every process shown in `/proc`. `None` if `/proc` can't be read: then an empty result would prove nothing.
-fn all() -> Option<Vec<ProcessStat>> {
-    let entries = fs::read_dir("/proc").ok()?;
-    let processes = entries
-        .flatten()
-        .filter_map(|entry| proc_stat::of(Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)));
-    let processes: Vec<ProcessStat> = processes.collect();
-    processes.iter().any(|process| process.pid == getpid().as_raw()).then_some(processes)
 }
 
 #[cfg(test)]
@@ -194,10 +148,6 @@ mod tests {
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
         let found = with_descendants(vec![pid]);
         assert_eq!(found.len(), 2, "{found:?}");
-        // As on a kernel that lists no children.
-        let every = all().unwrap_or_default();
-        assert_eq!(with_all_below(vec![pid], |pid| children_in(&every, pid)), found);
-        assert!(Children { file: None }.list().unwrap_or_default().contains(&pid));
         assert_eq!(name(pid).as_deref(), Some("sh"));
         for pid in found {
             nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL)?;

@@ -16,7 +16,7 @@ use nix::unistd::{Pid, getpgid};
 use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 use zklock_core::time::BootTime;
 
-use super::{Children, Processes, is_child_of, name};
+use super::{Children, children_of, is_child_of, name};
 use crate::link::is_worker;
 use crate::process::{clock, sys};
 
@@ -162,10 +162,8 @@ impl Sweep {
         let mut known = HashSet::new();
         for _ in 0..SCANS {
             let (mut parents, mut any_new) = (roots.clone(), false);
-            let mut processes = Processes::default();
             while let Some(parent) = parents.pop() {
-                for child in processes.children_of(parent).into_iter().filter(|&child| !self.has_grace(child))
-                {
+                for child in children_of(parent).into_iter().filter(|&child| !self.has_grace(child)) {
                     kill_child_of(parent, child);
                     any_new |= known.insert(child);
                     parents.push(child);

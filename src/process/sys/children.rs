@@ -24,15 +24,6 @@ pub fn any_dead_child() -> Option<i32> {
     Some(unsafe { info.si_pid() })
 }
 
-/// Whether this process has children, dead or alive.
-pub fn has_children() -> bool {
-    let what = libc::WEXITED | libc::WNOWAIT | libc::WNOHANG;
-    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
-    // SAFETY: `info` is valid for waitid to write to.
-    let found = unsafe { libc::waitid(libc::P_ALL, 0, info.as_mut_ptr(), what) };
-    found == 0 || io::Error::last_os_error().raw_os_error() != Some(libc::ECHILD)
-}
-
 /// The child that has changed as `what` says, if one has.
 fn wait(which: libc::idtype_t, id: libc::id_t, what: i32) -> nix::Result<Option<libc::siginfo_t>> {
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();

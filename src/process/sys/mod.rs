@@ -17,7 +17,7 @@ mod witness;
 
 pub use self::arguments::replace_arguments;
 pub use self::arrivals::Arrivals;
-pub use self::children::{any_dead_child, has_children, is_dead, reap, reap_if_dead};
+pub use self::children::{any_dead_child, is_dead, reap, reap_if_dead};
 pub use self::dead_mans_switch::DeadMansSwitch;
 pub use self::fork::{ForkSide, die_with, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
