@@ -27,9 +27,6 @@ fn run_zklock() -> Exit {
     // Rust's handlers for a stack overflow would ignore the first SEGV or BUS that another process sends.
     sys::drop_handlers();
     sys::ignore_signals_of_writes();
-    // First, so that an unknown name ends zklock before it does anything.
-    #[cfg(planted)]
-    zklock_core::planted::plant(zklock::process::planted::named());
     if let Some(line) = cli::completion_request(&words) {
         return subcommands::complete(&line).unwrap_or(Exit::Code(exit::FAILURE));
     }

@@ -1,10 +1,7 @@
-//! What the pages name exists: files, headings and planted mistakes.
+//! What the pages name exists: files and headings.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-
-use zklock_core::planted::Mistake;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -40,27 +37,6 @@ fn every_file_of_the_map_exists() {
         }
     }
     assert!(missing.is_empty(), "stale names of files:\n{}", missing.join("\n"));
-}
-
-#[test]
-fn every_planted_mistake_that_a_page_names_exists() {
-    let mistakes: BTreeSet<String> = Mistake::ALL.iter().map(ToString::to_string).collect();
-    let mut stale = Vec::new();
-    for quoted in quoted_in_pages() {
-        let mut words = quoted.text.split(' ');
-        while let Some(word) = words.next() {
-            // The page shows a word in capitals where it explains the option.
-            let named =
-                words.clone().next().filter(|name| name.starts_with(|first: char| first.is_lowercase()));
-            if let Some(name) = named.filter(|_| ["--planted", "--broken"].contains(&word))
-                && !mistakes.contains(name)
-                && !["all", "list"].contains(&name)
-            {
-                stale.push(format!("{}: no planted mistake is named {name}", quoted.place));
-            }
-        }
-    }
-    assert!(stale.is_empty(), "{}", stale.join("\n"));
 }
 
 #[test]

@@ -24,7 +24,6 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use zklock_core::exit::Exit;
-use zklock_core::planted::{Mistake, planted};
 use zklock_core::run::{Foreground, LeaderChange, Stop, StoppedBy};
 use zklock_core::time::BootTime;
 
@@ -156,8 +155,7 @@ impl Job {
 
     /// Whether no process of the job is left except the leader, which waits to be reaped.
     fn none_left(&self) -> bool {
-        let is_other = |child| planted(Mistake::GroupOnly) && getpgid(Some(child)) != Ok(self.group);
-        let is_fine = |&child: &Pid| child == self.group || is_other(child);
+        let is_fine = |&child: &Pid| child == self.group;
         self.children.list().is_some_and(|children| children.iter().all(is_fine)) && sys::is_dead(self.group)
     }
 
@@ -166,9 +164,6 @@ impl Job {
     fn kill(&mut self, latest: BootTime, now: BootTime) -> bool {
         // The group is killed immediately: the leader isn't reaped, so the group's id can't have been reused.
         let _ = killpg(self.group, Signal::SIGKILL);
-        if planted(Mistake::GroupOnly) {
-            return self.none_left();
-        }
         let sweep = self.sweep.get_or_insert_with(|| Sweep::with_grace_until(Some(latest), now));
         sweep.round(&self.children, Some(self.group), &[], now)
     }
@@ -276,9 +271,6 @@ impl Job {
     /// Sends this signal to every process of the job, including those that left its group.
     fn signal_all(&mut self, signal: i32) -> Result<()> {
         self.signal_group(signal)?;
-        if planted(Mistake::GroupOnly) {
-            return Ok(());
-        }
         // The leader has it. A process that loses its parent during a scan is in neither list; the next scan finds it.
         let mut seen = HashSet::from([self.group]);
         for _ in 0..SCANS {

@@ -13,7 +13,6 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid, setpgid, tcsetpgrp};
 use thiserror::Error;
 use zklock_core::exit;
-use zklock_core::planted::{Mistake, planted};
 use zklock_core::shell_line::is_for_a_shell;
 use zklock_core::text::escaped;
 use zklock_core::time::BootTime;
@@ -146,10 +145,8 @@ pub fn spawn(
         page.set_group(getpid());
         // These end the command if both of zklock's processes are killed at once: the switch its process group, and
         // the signal its first process, whatever group that joins.
-        if !planted(Mistake::NoDeathSignal) {
-            sys::die_with(worker)?;
-            let _ = switch.map(|switch| switch.arm(getpid()));
-        }
+        sys::die_with(worker)?;
+        let _ = switch.map(|switch| switch.arm(getpid()));
         if witnessed && let Ok(pid) = sys::start_witness(worker) {
             witness.store(pid.as_raw(), Ordering::Relaxed);
         }

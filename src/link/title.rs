@@ -8,7 +8,6 @@ use std::ffi::CString;
 
 use nix::sys::prctl;
 use nix::unistd::Pid;
-use zklock_core::planted::{Mistake, planted};
 
 use crate::process::sys;
 
@@ -25,11 +24,10 @@ pub fn is_worker(name: &str) -> bool {
 
 /// Gives this process, the worker of `monitor`, its own name and command line. A failure is only logged.
 pub(super) fn set(monitor: Pid) {
-    let name = if planted(Mistake::WorkerNamed) { "zklock-worker" } else { NAME };
-    let set = CString::new(name)
+    let set = CString::new(NAME)
         .map_err(Into::into)
         .and_then(|name| Ok(prctl::set_name(&name)?))
-        .and_then(|()| sys::replace_arguments(|room| title(name, monitor, room).into_bytes()));
+        .and_then(|()| sys::replace_arguments(|room| title(NAME, monitor, room).into_bytes()));
     if let Err(error) = set {
         log::debug!("can't change the name of the worker: {error}");
     }

@@ -4,13 +4,12 @@
 use std::mem;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::getpgrp;
 use zklock_core::message::Level;
 use zklock_core::monitor::{MonitorEffect, MonitorInput, MonitorMessage, MonitorSources};
 use zklock_core::pair::Stage;
 use zklock_core::path::LockPath;
-use zklock_core::planted::{Mistake, planted};
 use zklock_core::server_wait::ServerWait;
 use zklock_core::signal::ends_waiting;
 use zklock_core::time::BootTime;
@@ -98,12 +97,6 @@ impl MonitorLoop {
         let mut sweep =
             Sweep::with_grace_until(latest, clock::now()).without_grace_for(self.sources.side.worker);
         let mut is_reported = false;
-        if planted(Mistake::GroupOnly) {
-            let is_reaped = kill(self.sources.side.worker, None).is_err();
-            let ended = self.end_worker(!is_reaped);
-            let _ = self.sources.side.page.group().map(|group| killpg(group, Signal::SIGKILL));
-            return ended;
-        }
         while !sweep.round(&self.children, None, &self.unrelated, clock::now()) {
             if let Some(left) = sweep.left_for_long(clock::now()) {
                 report_left(path, &left);

@@ -12,7 +12,6 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
 use zklock_core::message::Level;
-use zklock_core::planted::{Mistake, planted};
 
 use crate::process::thread;
 
@@ -85,7 +84,7 @@ pub fn mute() {
 
 /// Queues all messages from now on, for a thread that is started with the first one.
 pub fn queue_output() {
-    state().mode = if planted(Mistake::HeldUpByStderr) { OutputMode::Direct } else { OutputMode::Queued };
+    state().mode = OutputMode::Queued;
 }
 
 /// Waits until the queue is written, but no longer than this.

@@ -10,8 +10,6 @@ pub mod limits;
 pub mod memory;
 pub mod open_files;
 pub mod persist;
-#[cfg(planted)]
-pub mod planted;
 pub mod priority;
 pub mod proc_file;
 pub mod proc_stat;

@@ -11,7 +11,6 @@ use std::panic::{self, AssertUnwindSafe};
 use anyhow::{Context, Result, anyhow};
 use zklock_core::exit::{self, Exit};
 use zklock_core::pair::Report;
-use zklock_core::planted::{Mistake, planted};
 use zklock_core::run::{Driver, End, Plan, Step};
 
 use self::executor::{Done, Executor};
@@ -73,9 +72,7 @@ fn begin(worker: &mut WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings
 /// and with it the lock, until its timeout or until the monitor deletes the nodes.
 fn unattended(error: anyhow::Error, executor: &Executor<'_>) -> anyhow::Error {
     let ran = executor.runs_command();
-    if !planted(Mistake::ReleasedByDrop) {
-        executor.end_command();
-    }
+    executor.end_command();
     let what = if ran { "zklock can't control the command any more" } else { "zklock can't go on" };
     error.context(UnattendedError(what))
 }

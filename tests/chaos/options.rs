@@ -8,7 +8,6 @@ use clap::{Args, CommandFactory, Parser, ValueEnum};
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::time::Duration;
-use zklock_core::planted::Mistake;
 
 #[derive(Clone, Debug, Parser)]
 #[command(name = "chaos", disable_help_flag = true)]
@@ -33,12 +32,6 @@ pub(crate) struct Options {
     /// Print the names of all faults.
     #[arg(long)]
     pub(crate) list_faults: bool,
-    /// The mistake that the lock under test makes; `list` prints all mistakes.
-    #[arg(long, value_parser = mistake)]
-    pub(crate) broken: Option<String>,
-    /// The lock under test is broken on purpose: the run succeeds if the checker notices.
-    #[arg(long)]
-    pub(crate) expect_violation: bool,
     /// Make trials of an escape instead of a run.
     #[arg(long, conflicts_with = "hosts")]
     pub(crate) escape: bool,
@@ -46,7 +39,7 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with_all = ["hosts", "escape"])]
     pub(crate) calls: Option<u64>,
     /// Do what operators do to servers instead of a run.
-    #[arg(long, conflicts_with_all = ["hosts", "escape", "broken"])]
+    #[arg(long, conflicts_with_all = ["hosts", "escape"])]
     pub(crate) operations: bool,
     /// Starve zklock of processor time instead of a run.
     #[arg(long, conflicts_with_all = ["hosts", "escape", "calls", "operations", "faults"])]
@@ -143,11 +136,6 @@ fn minutes(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(minutes * 60.0).map_err(|why| why.to_string())
 }
 
-fn mistake(name: &str) -> Result<String, String> {
-    let known = name == "list" || name.parse::<Mistake>().is_ok();
-    if known { Ok(name.to_owned()) } else { Err("see --broken list".to_owned()) }
-}
-
 /// Prints the names of all faults, and which program injects them.
 pub(crate) fn list_faults() {
     println!("{:<26}{:<33}what happens", "fault", "injected by");
@@ -158,12 +146,5 @@ pub(crate) fn list_faults() {
         let by: Vec<_> = by.filter_map(|(name, injects)| injects.then_some(name)).collect();
         let help = fault.to_possible_value().and_then(|value| value.get_help().map(ToString::to_string));
         println!("{fault:<26}{:<33}{}", by.join(", "), help.unwrap_or_default());
-    }
-}
-
-/// Prints the names of all mistakes.
-pub(crate) fn list_mistakes() {
-    for mistake in Mistake::ALL {
-        println!("{:<22}{}", mistake.to_string(), mistake.about());
     }
 }

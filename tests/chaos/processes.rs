@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Duration;
 
 pub(crate) fn worker_of(zklock: Pid) -> Option<Pid> {
-    // The second is the name that a planted mistake gives it.
+    // The second is the name that one of the mistakes in tests/mistakes gives it.
     let is_name = |name: &str| [WORKER, "zklock-worker"].contains(&name);
     let is_worker = |pid: &Pid| {
         fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| is_name(name.trim_end()))

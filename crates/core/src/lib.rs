@@ -25,7 +25,6 @@ pub mod message;
 pub mod monitor;
 pub mod pair;
 pub mod path;
-pub mod planted;
 pub mod protocol;
 pub mod queue;
 pub mod run;

@@ -8,7 +8,6 @@ pub mod renewal;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::planted::{Mistake, planted};
 use crate::time::BootTime;
 
 #[cfg(test)]
@@ -69,9 +68,6 @@ impl Lease {
         if let Some(earliest) = before.and_then(|&before| self.a_third_before(before)) {
             self.counts_from = Some(self.confirmed[earliest].sent);
         }
-        if planted(Mistake::LeaseNewest) {
-            self.counts_from = Some(sent);
-        }
         // A later confirmation's *c* is this one or a newer one, so its *a* is never older than this one's *a*.
         if let Some(oldest_needed) = self.a_third_before(newest) {
             self.confirmed.drain(..oldest_needed);
@@ -86,9 +82,6 @@ impl Lease {
         // Multiplying avoids rounding: dividing would round the third down.
         let is_far =
             |early: &Confirmation| later.sent.since(early.answered).saturating_mul(3) >= self.timeout;
-        if planted(Mistake::LeaseTooClose) {
-            return self.confirmed.iter().rposition(|early| early.answered <= later.sent);
-        }
         self.confirmed.iter().rposition(is_far)
     }
 
@@ -101,7 +94,6 @@ impl Lease {
     /// The lease end: no process of the job may exist after it. Time zero while the lease covers no time.
     pub fn end(&self) -> BootTime {
         match self.counts_from {
-            _ if planted(Mistake::LeaseOff) => BootTime::from_nanos(u64::MAX),
             Some(from) => from + self.timeout,
             None => BootTime::from_nanos(0),
         }
@@ -125,9 +117,6 @@ impl Lease {
     }
 
     fn before_the_end(&self, reserve: Duration) -> BootTime {
-        if planted(Mistake::NoKillMargin) {
-            return (self.end() + self.timeout).before(reserve);
-        }
         self.end().before(reserve)
     }
 

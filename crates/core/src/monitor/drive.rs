@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::{Death, Monitor, MonitorEffect, MonitorInput, WorkerState};
 use crate::pair::Report;
-use crate::planted::{Mistake, planted};
 use crate::time::BootTime;
 
 /// What to do next.
@@ -65,8 +64,7 @@ impl MonitorDriver {
                 self.has_looked = false;
                 return MonitorStep::Wait(self.monitor.wake_at(sources.worker()));
             };
-            self.has_looked = matches!(input, MonitorInput::Looked(_))
-                || self.has_looked && planted(Mistake::DeathOverlooked);
+            self.has_looked = matches!(input, MonitorInput::Looked(_));
             self.effects.extend(self.monitor.on(sources.now(), input));
         }
     }

@@ -14,7 +14,6 @@ pub use self::message::MonitorMessage;
 use super::exit::{self, Exit};
 use super::leftover_nodes::LeftoverNodes;
 use super::pair::{OwnedNode, Report, Stage};
-use super::planted::{Mistake, planted};
 use super::signal::{SIGCONT, ends_waiting};
 use super::time::BootTime;
 
@@ -267,7 +266,6 @@ impl Monitor {
             // `DeadlineChanged` needs no effect, since the monitor reads the page next.
             Report::DeadlineChanged | Report::Stop { .. } => {}
             Report::Leave(exit) if is_watching => return self.finish(Outcome::Exit(exit)),
-            Report::Leave(_) if planted(Mistake::LastReportDropped) => self.state = MonitorState::Over,
             Report::Exit(exit) | Report::Leave(exit) => self.outcome = Some(Outcome::Exit(exit)),
             Report::Become(variables) => self.outcome = Some(Outcome::Become(variables)),
         }
@@ -285,8 +283,7 @@ impl Monitor {
 
     /// The times from which the worker counts as failed if its state stays as it is.
     fn limits(&self, worker: WorkerState) -> impl Iterator<Item = (BootTime, WorkerFailure)> {
-        let is_unwatched = planted(Mistake::MonitorAsleep) && worker.stage == Stage::Running;
-        let frozen = worker.deadline.map(|at| (at, WorkerFailure::Frozen)).filter(|_| !is_unwatched);
+        let frozen = worker.deadline.map(|at| (at, WorkerFailure::Frozen));
         let reaction = self.unanswered.front().map(|&(_, signal, at)| (at + REACTION_TIME, signal));
         let leaving = self.told_to_end.map(|(signal, at)| (at + LEAVING, signal));
         let told_to_end = reaction.into_iter().chain(leaving).filter(move |_| worker.stage == Stage::Waiting);
@@ -302,7 +299,6 @@ impl Monitor {
             // A command that ended by itself may have left descendants; they are left alone if the worker ends later,
             // too.
             Stage::Over if lives => MonitorEffect::EndWorker,
-            Stage::Running if !lives && planted(Mistake::DeadWorkerUnswept) => MonitorEffect::EndNobody,
             Stage::Running => MonitorEffect::EndEverybody,
             Stage::Waiting if lives => MonitorEffect::EndEverybody,
             Stage::Waiting | Stage::Over => MonitorEffect::EndNobody,
@@ -323,7 +319,7 @@ impl Monitor {
             nodes: self.nodes.clone(),
             pending_create,
         };
-        if leftover.is_empty() || planted(Mistake::NodeForgotten) {
+        if leftover.is_empty() {
             effects.extend(self.say_and_finish([message], exit));
         } else {
             self.state = MonitorState::Cleaning(message, exit);
@@ -339,9 +335,6 @@ impl Monitor {
         match (&self.outcome, worker.stage, failure) {
             // The command's own exit code, or that of a decision already made.
             (Some(Outcome::Exit(exit)), ..) => *exit,
-            (_, Stage::Running, failure) if failure.leaves_it_alive() && planted(Mistake::ExitSwallowed) => {
-                Exit::Code(0)
-            }
             (_, Stage::Running, _) => Exit::Code(exit::LOST),
             (_, Stage::Waiting, &WorkerFailure::IgnoresSignal(signal)) => Exit::Signal(signal),
             (_, Stage::Waiting | Stage::Over, _) => Exit::Code(exit::FAILURE),

@@ -3,7 +3,6 @@
 
 use super::contender::{Contender, ContenderConfig, OwnNode};
 use crate::path::LockPath;
-use crate::planted::{Mistake, planted};
 use crate::protocol::LockIndex;
 
 /// The contenders for all locks that one command needs.
@@ -18,9 +17,7 @@ pub struct LockSet {
 impl LockSet {
     /// Contenders of the session with this id; `configs` in any order.
     pub fn new(mut configs: Vec<ContenderConfig>, session: i64) -> Self {
-        if !planted(Mistake::UnsortedLocks) {
-            configs.sort_by(|a, b| a.path.cmp(&b.path));
-        }
+        configs.sort_by(|a, b| a.path.cmp(&b.path));
         configs.dedup_by(|a, b| a.path == b.path);
         Self {
             contenders: configs.into_iter().map(|config| Contender::new(config, session)).collect(),

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::contender::{ContentionError, OwnNode};
 use super::record::Record;
 use crate::path::{LockPath, NodePath};
-use crate::planted::{Mistake, planted};
 use crate::protocol::{Node, ReadNode, Reply, Request, RequestError, ServerTime};
 
 const PREFIX: &str = ".";
@@ -67,7 +66,7 @@ pub enum OnceDecision {
 /// Decides at the server's time `now`. A record more than one period in the future comes from a wrong clock and is
 /// ignored; otherwise it would keep the command from running until that time.
 pub fn judge(period: Duration, last: Option<&Node>, now: ServerTime) -> OnceDecision {
-    match last.filter(|_| !planted(Mistake::OnceTwice)) {
+    match last {
         Some(last) if last.modified.until(now) < period && now.until(last.modified) <= period => {
             OnceDecision::Recent {
                 ago: last.modified.until(now),

@@ -6,7 +6,6 @@
 use super::name::{Family, Mode, Name};
 use super::queue_error::{self, refusal};
 pub use super::queue_error::{QueueError, SEQUENCE_LIMIT};
-use crate::planted::{Mistake, planted};
 
 /// A contender's next action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +33,6 @@ pub fn decide(children: &[String], own: &str) -> Decision {
     let queue = in_order(children);
     match queue.iter().position(|name| name.text == own) {
         Some(own) => judge(&queue, own),
-        None if planted(Mistake::GoneIsFirst) => Decision::Hold,
         None => Decision::Gone,
     }
 }
@@ -91,9 +89,6 @@ pub fn anybody_behind(children: &[String], own: &str) -> bool {
 pub(super) fn in_order(children: &[String]) -> Vec<Name<'_>> {
     let mut queue: Vec<Name<'_>> = children.iter().filter_map(|child| Name::parse(child)).collect();
     queue.sort_by_key(|name| (name.sequence, name.mode == Mode::Shared));
-    if planted(Mistake::OrderByName) {
-        queue.sort_by_key(|name| name.text);
-    }
     queue
 }
 
@@ -125,16 +120,10 @@ fn in_the_way<'a>(mode: Mode, below: &[Name<'a>]) -> Vec<&'a str> {
 fn waits_for(mode: Mode, ahead: Mode) -> bool {
     #[cfg(test)]
     tests::COMPARED.set(tests::COMPARED.get() + 1);
-    if planted(Mistake::ReaderIgnoresWriter) && mode == Mode::Shared {
-        return false;
-    }
     mode != Mode::Shared || ahead != Mode::Shared
 }
 
 fn slots(mode: Mode) -> usize {
-    if planted(Mistake::OneSlotMore) && matches!(mode, Mode::Slots(_)) {
-        return usize::try_from(mode.slots()).unwrap_or(usize::MAX).saturating_add(1);
-    }
     usize::try_from(mode.slots()).unwrap_or(usize::MAX)
 }
 

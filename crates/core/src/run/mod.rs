@@ -40,7 +40,6 @@ use super::environment::HeldLock;
 use super::exit::{self, Exit};
 use super::message::Message;
 use super::path::LockPath;
-use super::planted::{Mistake, planted};
 use super::protocol::{Asker, Request, SessionChange};
 use super::server_wait::Awaited;
 use super::time::BootTime;
@@ -245,9 +244,6 @@ impl Run {
     /// Takes in an event that was noticed `now`.
     pub fn on(&mut self, now: BootTime, input: Input) -> Vec<Effect> {
         let mut out = vec![];
-        if planted(Mistake::OrphanedWorker) && matches!(input, Input::MonitorDied) {
-            return out;
-        }
         self.state.late = self.state.due.map_or(Duration::ZERO, |due| now.since(due));
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
         if let Input::Session(key, SessionChange::ServersSay(servers)) = input {

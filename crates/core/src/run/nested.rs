@@ -10,7 +10,6 @@ use super::{Context, Effect, End, Input, LookUp, Next};
 use crate::environment::HeldLock;
 use crate::exit::Exit;
 use crate::message::Message;
-use crate::planted::{Mistake, planted};
 use crate::protocol::ReadNode;
 use crate::queue::contender::ContentionError;
 use crate::queue::name::{Family, Mode, Name};
@@ -84,7 +83,7 @@ impl Nested {
         let plan = ctx.plan;
         let is_there = |held: &HeldLock, node: &Option<ReadNode>| match node {
             Some(node) => held.is_still_held(node),
-            None => planted(Mistake::HeldUnchecked),
+            None => false,
         };
         let seen = self.candidates.iter().zip(nodes).filter(|(held, node)| is_there(held, node));
         ctx.state.held_around = seen.map(|(held, _)| held.clone()).collect();

@@ -7,7 +7,6 @@ use super::{Context, Effect, End, Input, Next};
 use crate::exit::Exit;
 use crate::message::Message;
 use crate::path::LockPath;
-use crate::planted::{Mistake, planted};
 use crate::queue::event::Event;
 use crate::run::claim::Claim;
 use crate::server_wait::Awaited;
@@ -63,7 +62,7 @@ impl Releasing {
         let claim = &ctx.state.claim;
         let until = ctx.now + answer_limit(claim);
         let mut releasing = Self { kind, end, since: ctx.now, until, step: ReleaseStep::Closing };
-        if !claim.has_begun() || planted(Mistake::LeavesItsPlace) && kind == ReleaseKind::PlaceInQueue {
+        if !claim.has_begun() {
             let next = releasing.done(ctx);
             return (releasing, Some(next));
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::JobEffect::{LookAtChildren, SignalAll, SignalGroup, SignalLeader, TakeTerminal};
+use super::JobEffect::{LookAtChildren, TakeTerminal};
 use super::notices::Activity;
 use super::progress::{Shown, Wait};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
@@ -12,7 +12,6 @@ use crate::lease::Lease;
 use crate::loss::{Loss, Silence};
 use crate::message::{Fate, Message};
 use crate::path::LockPath;
-use crate::planted::{Mistake, planted};
 use crate::queue::contender::ContentionError;
 use crate::queue::event::Event;
 use crate::run::claim::{Claim, SessionState};
@@ -253,14 +252,6 @@ impl Running {
             if let Effect::StopWithCommand(signal) = effect {
                 self.report_suspension(signal, ctx);
             }
-            if planted(Mistake::ReleaseEarly)
-                && matches!(
-                    effect,
-                    Effect::Job(SignalLeader(SIGTERM) | SignalGroup(SIGTERM) | SignalAll(SIGTERM))
-                )
-            {
-                ctx.emit(ctx.state.claim.release());
-            }
             ctx.emit(effect);
         }
         if self.supervisor.is_stopped() != was_stopped {
@@ -340,7 +331,6 @@ impl Running {
     fn reaped(&mut self, status: Option<Exit>, ctx: &mut Context<'_>) -> Option<Next> {
         let end = self.supervisor.is_over()?;
         let exit = match (end, status) {
-            (JobEnd::Stopped, _) if planted(Mistake::ExitSwallowed) => Exit::Code(0),
             (JobEnd::Stopped, _) => Exit::Code(exit::LOST),
             (JobEnd::ByItself, status) => status.unwrap_or(Exit::Code(exit::FAILURE)),
         };

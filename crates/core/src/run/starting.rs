@@ -7,7 +7,6 @@ use super::{Context, Effect, Input, LONGEST_END, Next};
 use crate::exit::Exit;
 use crate::lease::Lease;
 use crate::message::Message;
-use crate::planted::{Mistake, planted};
 
 pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
     let (plan, claim) = (ctx.plan, &ctx.state.claim);
@@ -17,7 +16,6 @@ pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
     };
     let lease = claim.lease();
     let latest = lease.map(|lease| lease.stop_at(plan.kill_after));
-    let latest = latest.filter(|_| !planted(Mistake::DoomedStart));
     let deadline = lease.map(Lease::take_over_at);
     let locks: Vec<_> = claim.session().into_iter().flat_map(|session| session.locks.nodes()).collect();
     let locks: Vec<_> = locks.iter().map(|(path, node)| ((*path).clone(), node.fencing_token)).collect();

@@ -4,7 +4,6 @@ use super::progress::Progress;
 use super::{Context, Effect};
 use crate::message::{LeftStopped, Message};
 use crate::path::LockPath;
-use crate::planted::{Mistake, planted};
 use crate::protocol::RequestError;
 
 /// Whether zklock is stopped while it waits. The worker isn't stopped, so its session stays alive.
@@ -50,7 +49,7 @@ impl Stop {
                 *self = Self::InQueue;
                 let session = ctx.state.claim.session();
                 match session.and_then(|session| session.locks.last_held()).cloned() {
-                    Some(path) if !planted(Mistake::StoppedTakesLock) => {
+                    Some(path) => {
                         self.give_place_up(path, LeftStopped::WasFirst, ctx);
                     }
                     _ => ctx.state.claim.mark_stopped(true, ctx.now, ctx.out),

@@ -3,7 +3,6 @@
 use super::call::{Answer, Call, CallError, NodeKind, Refusal};
 use super::parents::Parents;
 use crate::path::NodePath;
-use crate::planted::{Mistake, planted};
 use crate::protocol::{Created, ReadNode, Reply, Request, RequestError};
 use crate::time::BootTime;
 
@@ -121,10 +120,7 @@ impl Step {
             Self::RecordSuccess { record, data, node, exists } => {
                 Call::Record { record: record.as_str(), data, exists: *exists, node: node.as_str() }
             }
-            Self::Confirm { paths, .. } => match paths.first() {
-                Some(path) if planted(Mistake::LeaseSync) => Call::Sync { path: path.as_str() },
-                _ => Call::Check { paths },
-            },
+            Self::Confirm { paths, .. } => Call::Check { paths },
         };
         (call, None)
     }

@@ -52,12 +52,8 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-#[cfg(planted)]
-use zklock_core::planted::{Mistake, plant};
 
 use self::options::Options;
-#[cfg(planted)]
-use self::options::Planted;
 use self::scenario::Scenario;
 use self::world::World;
 
@@ -69,20 +65,6 @@ fn main() -> ExitCode {
     if let Some(waiters) = options.crowd {
         crowd::run_all(waiters, &options);
         return ExitCode::SUCCESS;
-    }
-    #[cfg(planted)]
-    if let Some(planted) = &options.planted {
-        let mistakes = match planted {
-            Planted::All => Mistake::ALL,
-            Planted::One(mistake) => std::slice::from_ref(mistake),
-        };
-        if options.explores {
-            return exit(explore::planted(mistakes, &options.scene));
-        }
-        if let Planted::All = planted {
-            return exit(find_each(mistakes, &options));
-        }
-        plant(mistakes.first().copied());
     }
     if options.explores {
         return exit(explore::all(&options.scene, options.is_whole));
@@ -145,34 +127,4 @@ fn search(options: &Options) -> SearchResult {
         seed += 1;
     }
     SearchResult { commands, seed, violation: None }
-}
-
-/// Plants one mistake after another. Returns whether each was found.
-#[cfg(planted)]
-fn find_each(mistakes: &[Mistake], options: &Options) -> bool {
-    println!("{:24} {:>8} {:>6}  violation", "mistake", "commands", "seed");
-    let mut missed = 0;
-    for mistake in mistakes {
-        // The names of real processes aren't simulated, nor is what the kernel does for them, nor a loop that fails:
-        // `scripts/chaos` finds these. What comes between two observations of a monitor, `--explore` finds.
-        if matches!(
-            mistake,
-            Mistake::WorkerNamed
-                | Mistake::NoDeathSignal
-                | Mistake::ReleasedByDrop
-                | Mistake::DeathOverlooked
-        ) {
-            continue;
-        }
-        plant(Some(*mistake));
-        let SearchResult { commands, seed, violation } = search(options);
-        let name = mistake.to_string();
-        if let Some(violation) = violation {
-            println!("{name:24} {commands:8} {seed:6}  {violation}");
-        } else {
-            missed += 1;
-            println!("{name:24} {commands:8}      -  NOT FOUND");
-        }
-    }
-    missed == 0
 }

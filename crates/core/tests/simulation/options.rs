@@ -46,28 +46,6 @@ pub(crate) struct Options {
     /// Explore only scenes whose names contain this.
     #[arg(long, default_value = "")]
     pub(crate) scene: String,
-
-    #[cfg(planted)]
-    #[arg(long)]
-    pub(crate) planted: Option<Planted>,
-}
-
-/// Which mistakes to make.
-#[cfg(planted)]
-#[derive(Debug, Clone)]
-pub(crate) enum Planted {
-    /// Each in turn.
-    All,
-    One(zklock_core::planted::Mistake),
-}
-
-#[cfg(planted)]
-impl std::str::FromStr for Planted {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        if name == "all" { Ok(Self::All) } else { name.parse().map(Self::One) }
-    }
 }
 
 impl Options {
@@ -79,9 +57,6 @@ impl Options {
     pub(crate) fn goes_on(&self, passed: Duration, seeds: u64, commands: u64) -> bool {
         let most_seeds = self.seeds.or(self.seed.map(|_| 1));
         let most_commands = self.commands;
-        // In a build that can make mistakes, each mistake must show within this many commands.
-        #[cfg(planted)]
-        let most_commands = most_commands.or(matches!(self.planted, Some(Planted::All)).then_some(10_000));
         let time = self.minutes.map(Duration::from_mins).or(self.seconds.map(Duration::from_secs));
         if most_seeds.is_none() && most_commands.is_none() && time.is_none() {
             return passed < Duration::from_secs(10);

@@ -4,7 +4,6 @@ use super::error::ContentionError;
 use super::step::Step;
 use super::{Contender, ContenderPhase};
 use crate::path::NodePath;
-use crate::planted::{Mistake, planted};
 use crate::protocol::{Node, ReadNode, Reply, Request, RequestError, ServerTime};
 use crate::queue::event::Event;
 use crate::queue::name::{Family, Mode};
@@ -50,10 +49,9 @@ impl Contender {
     /// The answer about a node in the way.
     pub(super) fn approached(&mut self, path: &NodePath, result: Result<ReadNode, RequestError>) -> Step {
         let node = match result {
-            Ok(ReadNode::Seen(node)) if node.owner == self.session && !planted(Mistake::CreateAgain) => {
+            Ok(ReadNode::Seen(node)) if node.owner == self.session => {
                 return self.go(ContenderPhase::Clearing, Request::Delete(path.clone()));
             }
-            Ok(ReadNode::Hidden) if planted(Mistake::HiddenIsGone) => return self.hold(),
             Ok(node) if node.is_permanent() => {
                 return self.fail(ContentionError::NotEphemeral(path.to_string()));
             }
@@ -139,7 +137,7 @@ impl Contender {
             ContenderPhase::Waiting { watch, sole, .. } if watch.iter().any(|one| one == name) => {
                 // Only this node was ahead, and no node can enter in between, so no second listing is needed. That
                 // requires that its own node still exists and that events arrive in order.
-                let sole = *sole && self.own_watched || planted(Mistake::PredecessorIsAll);
+                let sole = *sole && self.own_watched;
                 if deleted && sole { self.hold() } else { self.list_again() }
             }
             // One of several nodes is gone before all watches are set: the listing is out of date.

@@ -3,7 +3,6 @@
 use super::error::{ContentionError, cannot_list};
 use super::step::{OwnNode, Step};
 use super::{Contender, ContenderPhase, MOST_LOST_CREATES, MOST_PARENTS};
-use crate::planted::{Mistake, planted};
 use crate::protocol::{Created, Reply, Request, RequestError, ServerTime};
 use crate::queue::event::Event;
 use crate::queue::name::{Name, prefix};
@@ -109,7 +108,6 @@ impl Contender {
         let created = match created {
             Ok(created) => created,
             Err(RequestError::NoNode) => return self.make_parents(),
-            Err(RequestError::ConnectionLost) if planted(Mistake::CreateAgain) => return self.enter(),
             Err(RequestError::ConnectionLost) if self.loses_each_create() => {
                 return self.fail(ContentionError::Closed("create its lock node"));
             }

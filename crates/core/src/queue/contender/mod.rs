@@ -16,7 +16,6 @@ pub use self::inspection::{Inspection, InspectionResult};
 use self::own_node::NodeContent;
 pub use self::step::{AttemptIds, ContenderConfig, OwnNode, Step};
 use crate::path::{LockPath, NodePath};
-use crate::planted::{Mistake, planted};
 use crate::protocol::{Created, Node, Reply, Request, RequestError};
 use crate::queue::event::Event;
 use crate::queue::order::QueueError;
@@ -149,9 +148,6 @@ impl Contender {
     /// requests are retried when their failure arrives.
     pub fn reconnected(&mut self) -> Step {
         let mut step = Step::default();
-        if planted(Mistake::DeafAfterGap) {
-            return step;
-        }
         if std::mem::take(&mut self.own_watched) {
             step.append(self.watch_own());
         }

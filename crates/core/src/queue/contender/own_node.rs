@@ -5,10 +5,8 @@ use std::time::Duration;
 use super::Contender;
 use super::error::ContentionError;
 use super::step::Step;
-use crate::planted::{Mistake, planted};
 use crate::protocol::{ReadNode, Request, RequestError};
 use crate::queue::event::Event;
-use crate::queue::name::Mode;
 use crate::queue::record::{self, Record};
 
 /// The content of zklock's node beyond the data it was created with.
@@ -44,9 +42,6 @@ impl Contender {
 
     /// Makes its node say how long after its creation the lock was acquired.
     pub fn record_held_since(&mut self, after: Duration) -> Step {
-        if planted(Mistake::SlotUntold) && matches!(self.config.mode, Mode::Slots(2..)) {
-            return Step::default();
-        }
         self.content.held_after = Some(after);
         self.write_own()
     }
@@ -74,8 +69,7 @@ impl Contender {
             Ok(ReadNode::Seen(node)) if node.owner == self.session && Some(node.czxid) == expected => {
                 (self.own_watched, self.own_unread) = (true, false);
                 self.own_version = node.version;
-                let revoked = record::revocation(&node.data).filter(|_| !planted(Mistake::RevokeIgnored));
-                if let Some(by) = revoked {
+                if let Some(by) = record::revocation(&node.data) {
                     return Step { requests: vec![], events: vec![Event::Revoked(self.path().clone(), by)] };
                 }
                 self.content.unwritten &= node.data != self.data();

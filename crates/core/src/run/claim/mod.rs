@@ -11,7 +11,6 @@ use crate::lease::latency::Start;
 use crate::lease::renewal::Renewal;
 use crate::leftover_nodes::LeftoverNodes;
 use crate::pair::OwnedNode;
-use crate::planted::{Mistake, planted};
 use crate::protocol::{Asker, LockIndex, Reply, Request, SessionChange, SessionKey};
 use crate::queue::contender::{Contender, ContenderConfig, ContentionError, OwnNode, Step};
 use crate::queue::event::Event;
@@ -87,7 +86,6 @@ impl Claim {
         });
         match change {
             SessionChange::Connected { id, timeout, began } => {
-                let began = if planted(Mistake::LeaseFromConnect) { now } else { began };
                 self.session = Some(SessionState::new(
                     id,
                     LockSet::new(self.configs.clone(), id),
@@ -122,9 +120,6 @@ impl Claim {
         let mut events = vec![Event::Reconnected];
         if let Some(session) = &mut self.session {
             session.renewal.set_connected(true);
-            if planted(Mistake::LeaseRevived) {
-                session.renewal.lease = Lease::new(now, session.renewal.lease.timeout());
-            }
             (session.connected_at, session.away_since) = (now, None);
             events.extend(self.each_contender(now, out, |_, contender| Some(contender.reconnected())));
         }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::lease::latency::{LatencyEstimate, Start};
 use crate::lease::renewal::Renewal;
 use crate::loss::Silence;
-use crate::planted::{Mistake, planted};
 use crate::protocol::{LockIndex, Reply, RequestError};
 use crate::queue::event::Event;
 use crate::queue::lock_set::LockSet;
@@ -139,9 +138,6 @@ impl SessionState {
 
     /// Whether the lease and the connection allow the command to start.
     pub(super) fn start(&mut self, kill_after: Duration, now: BootTime) -> Start {
-        if planted(Mistake::DoomedStart) {
-            return Start::Now;
-        }
         if !self.renewal.is_connected() {
             return Start::NotYet;
         }

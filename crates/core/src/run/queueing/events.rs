@@ -1,11 +1,9 @@
 //! What happens to the session and to the place in the queue.
 
 use super::{Queueing, SeenBusy, StartProgress};
-use crate::exit::Exit;
 use crate::lease::Lease;
 use crate::message::{LeftStopped, Message};
 use crate::path::LockPath;
-use crate::planted::{Mistake, planted};
 use crate::protocol::{Asker, Reply, RequestError, ServerTime, SessionChange, SessionKey};
 use crate::queue::contender::ContentionError;
 use crate::queue::event::Event;
@@ -84,7 +82,7 @@ impl Queueing {
             Event::Waiting { path, predecessor, data, since, ahead, holder } => {
                 return self.waits(path, (predecessor, data, since), ahead, &holder, ctx);
             }
-            Event::Held(path) if self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock) => {
+            Event::Held(path) if self.stop != Stop::Not => {
                 self.stop.give_place_up(path, LeftStopped::BecameFirst, ctx);
             }
             Event::Held(path) => return self.holds(&path, ctx),
@@ -101,9 +99,6 @@ impl Queueing {
             Event::Failed(path, ContentionError::Deleted) => {
                 self.node_gone = Some(path);
                 ctx.state.claim.confirm_soon(ctx.now);
-            }
-            Event::Failed(_, ContentionError::Permission { .. }) if planted(Mistake::DeniedIsBusy) => {
-                return Some(Next::leave(Exit::Code(ctx.plan.conflict_exit_code)));
             }
             Event::Failed(path, error) => {
                 let error = error.below(&ctx.plan.chroot);

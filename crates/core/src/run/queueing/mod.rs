@@ -11,7 +11,6 @@ use super::{Context, Effect, Input, Introduction, Next, Plan};
 use crate::exit::Exit;
 use crate::message::Message;
 use crate::path::LockPath;
-use crate::planted::{Mistake, planted};
 use crate::queue::contender::ContenderConfig;
 use crate::queue::once::Once;
 use crate::queue::record::Record;
@@ -106,7 +105,6 @@ impl Queueing {
                 let next = self.lineage.found(ancestors, ctx);
                 next.or_else(|| self.leave_busy(ctx))
             }
-            Input::Signal(_) if planted(Mistake::SignalIgnored) => None,
             Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
             // The caller has already seen zklock die.
             Input::MonitorDied => Some(Next::leave(Exit::Signal(SIGKILL))),

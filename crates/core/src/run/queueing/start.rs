@@ -5,7 +5,6 @@ use super::{Queueing, StartProgress};
 use crate::exit::Exit;
 use crate::lease::latency::Start;
 use crate::message::Message;
-use crate::planted::{Mistake, planted};
 use crate::protocol::Asker;
 use crate::queue::once::OnceDecision;
 use crate::run::releasing::{FinalExit, ReleaseKind};
@@ -19,10 +18,7 @@ impl Queueing {
     /// renew it.
     pub(super) fn may_start(&mut self, ctx: &mut Context<'_>) -> Result<bool, Box<Message>> {
         let Some(session) = ctx.state.claim.session() else { return Ok(false) };
-        if self.node_gone.is_some()
-            || self.stop != Stop::Not && !planted(Mistake::StoppedTakesLock)
-            || !session.locks.all_held()
-        {
+        if self.node_gone.is_some() || self.stop != Stop::Not || !session.locks.all_held() {
             return Ok(false);
         }
         // Another client's write to zklock's node may revoke the lock; the node is being read.

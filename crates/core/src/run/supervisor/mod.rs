@@ -10,7 +10,6 @@ use super::JobEffect::{
     TakeTerminal,
 };
 use super::{Effect, Foreground, JobEffect, LeaderChange, Stop, StoppedBy};
-use crate::planted::{Mistake, planted};
 use crate::signal::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, ends_waiting};
 use crate::time::BootTime;
 
@@ -165,9 +164,7 @@ impl Supervisor {
             }
             // No command ends itself like that, nor can it end its children then. Someone who kills it may have killed
             // the monitor too (`pkill -9 -f job.sh` finds both), so nothing of it may be left beside the next holder.
-            JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) })
-                if !planted(Mistake::KilledIsEnded) =>
-            {
+            JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) }) => {
                 self.kill(now, true, JobEnd::ByItself)
             }
             JobInput::Leader(LeaderChange::Died { by: Some(signal) }) if self.is_for_the_rest(signal) => {
@@ -290,10 +287,6 @@ impl Supervisor {
         now: BootTime,
     ) -> Vec<Effect> {
         match input {
-            JobInput::Leader(LeaderChange::Died { .. }) if planted(Mistake::LeaderIsAll) => {
-                self.state = JobState::Over(end);
-                vec![Effect::Job(Reap)]
-            }
             JobInput::Leader(LeaderChange::Died { by }) => {
                 self.state = JobState::Stopping { kill_at, killed, leader_dead: true, end };
                 // It was to end the others, and can't any more. Its death is seen at each look until it is reaped.
@@ -307,7 +300,6 @@ impl Supervisor {
             // A second TERM or INT skips the rest of the grace.
             JobInput::Signalled(SIGTERM | SIGINT) => self.kill(kill_at, leader_dead, end),
             JobInput::Look { latest } if killed => vec![Effect::Job(Kill { latest })],
-            JobInput::Tick if planted(Mistake::NoKill) => vec![],
             JobInput::Tick if now >= kill_at => self.kill(kill_at, leader_dead, end),
             JobInput::MustStop { grace, kill_at: sooner } => {
                 let kill_at = kill_at.min(sooner).min(now + grace);

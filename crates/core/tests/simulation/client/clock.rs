@@ -1,6 +1,6 @@
 //! A host's clocks, which differ from virtual time.
 
-use super::message::{BootTime, Mistake, planted};
+use super::message::BootTime;
 
 /// Clocks that start at another value than virtual time and run at another rate. While the host sleeps, its boot clock
 /// continues and its monotonic clock stops.
@@ -43,7 +43,6 @@ impl HostClock {
 
     /// The time as `process::clock` reports it to the core.
     pub(crate) fn boot_time(self, time: u64) -> BootTime {
-        let sleeps = planted(Mistake::SleepUncounted);
-        BootTime::from_nanos(if sleeps { self.monotonic(time) } else { self.boot(time) })
+        BootTime::from_nanos(self.boot(time))
     }
 }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use super::connection::{Connection, Flight};
 use super::message::{
-    AttemptLimit, BootTime, ConnectSpeed, Mistake, ReconnectPause, RequestError, RetryPlan, SessionChange,
-    longest_reconnection, planted,
+    AttemptLimit, BootTime, ConnectSpeed, ReconnectPause, RequestError, RetryPlan, SessionChange,
+    longest_reconnection,
 };
 use super::step::Work;
 use super::{Client, Credentials, Phase, duration, nanos};
@@ -175,9 +175,7 @@ impl Client {
         self.phase = Phase::Serving;
         // The next requests are answered by a server that knows everything committed before.
         let op = Op::Multi(vec![Op::Check { path: "/".to_owned(), version: -1 }]);
-        if let Some(connection) = &mut self.connection
-            && !planted(Mistake::LaggingServer)
-        {
+        if let Some(connection) = &mut self.connection {
             connection.send(ensemble, now, Flight { number: 0, work: Work::Ignored }, op);
         }
         if self.is_releasing {

@@ -148,28 +148,3 @@ fn beyond() -> bool {
     );
     found.violation.is_some()
 }
-
-/// Explores with each of these mistakes. Returns whether every mistake was found.
-#[cfg(planted)]
-pub(crate) fn planted(mistakes: &[zklock_core::planted::Mistake], wanted: &str) -> bool {
-    let mut missed = vec![];
-    for &mistake in mistakes {
-        zklock_core::planted::plant(Some(mistake));
-        let (mistake, mut runs) = (mistake.to_string(), 0);
-        let found = searches(wanted, false).find_map(|Search { name, most, run }| {
-            let found = choices::search(most, run);
-            runs += found.runs;
-            found.violation.map(|(given, what)| (name, given, what))
-        });
-        match found {
-            Some((place, given, what)) => {
-                println!(
-                    "{mistake:20} found after {runs:6} schedules in \"{place}\": {what}, after {given:?}"
-                );
-            }
-            None => missed.push(mistake),
-        }
-    }
-    println!("not found: {missed:?}");
-    missed.is_empty()
-}

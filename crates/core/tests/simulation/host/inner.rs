@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use zklock_core::environment::{HELD, HeldLock, held_outside};
 use zklock_core::exit::Exit;
-use zklock_core::planted::{Mistake, planted};
 use zklock_core::run::Ancestor;
 use zklock_core::signal::SIGKILL;
 
@@ -89,7 +88,7 @@ impl World {
         let is_zklock = |inner: &usize| signal != SIGKILL && !self.zklocks[*inner].has_become;
         let Some(inner) = self.inner_of(index).filter(is_zklock) else { return false };
         self.signal(inner, signal);
-        if reach == Reach::All && !planted(Mistake::GroupOnly) {
+        if reach == Reach::All {
             self.signal_command(inner, signal, Reach::All);
         }
         true
@@ -97,7 +96,7 @@ impl World {
 
     /// Kills what is left of an inner zklock. Its worker is killed only when its time is over.
     pub(super) fn kill_inner(&mut self, index: usize, latest: Option<u64>) {
-        let Some(inner) = self.inner_of(index).filter(|_| !planted(Mistake::GroupOnly)) else { return };
+        let Some(inner) = self.inner_of(index) else { return };
         let soon = self.now + u64::try_from(RELEASE.as_nanos()).unwrap();
         let patience = latest.map_or(soon, |latest| soon.min(latest));
         let patience = *self.zklocks[index].patience.get_or_insert(patience);
@@ -111,13 +110,12 @@ impl World {
 
     /// Whether no process of an inner zklock is left.
     pub(super) fn inner_is_gone(&self, index: usize) -> bool {
-        planted(Mistake::GroupOnly)
-            || self.inner_of(index).is_none_or(|inner| {
-                let zklock = &self.zklocks[inner];
-                !zklock.worker.alive
-                    && !zklock.monitor.alive
-                    && zklock.command.as_ref().is_none_or(Command::none_left)
-            })
+        self.inner_of(index).is_none_or(|inner| {
+            let zklock = &self.zklocks[inner];
+            !zklock.worker.alive
+                && !zklock.monitor.alive
+                && zklock.command.as_ref().is_none_or(Command::none_left)
+        })
     }
 
     /// The monitor becomes the command, and stays the first process of the outer command.

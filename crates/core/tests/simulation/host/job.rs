@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use zklock_core::exit::{Exit, FAILURE};
 use zklock_core::pair::Stage;
-use zklock_core::planted::{Mistake, planted};
 use zklock_core::run::{Effect, Input, KillRound};
 use zklock_core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
 use zklock_core::time::BootTime;
 
-use crate::command::{Command, Process};
+use crate::command::Command;
 use crate::world::{Event, World};
 
 /// The processes of a command that a signal reaches.
@@ -124,7 +123,7 @@ impl World {
             if process.dead
                 || number == 0 && is_inner
                 || number > 0 && reach == Reach::Leader
-                || (reach != Reach::All || planted(Mistake::GroupOnly)) && !process.in_group
+                || reach != Reach::All && !process.in_group
             {
                 continue;
             }
@@ -158,8 +157,7 @@ impl World {
     pub(super) fn look_at_children(&mut self, index: usize, all: bool) {
         let Some(command) = &mut self.zklocks[index].command else { return };
         let leader = command.leader_change();
-        let counts = |process: &Process| process.in_group || !planted(Mistake::GroupOnly);
-        let none_left = command.processes.iter().filter(|one| counts(one)).all(|one| one.dead);
+        let none_left = command.processes.iter().all(|one| one.dead);
         let none_left = all && none_left && self.inner_is_gone(index);
         self.answer_worker(index, Input::Children { leader, group: None, none_left });
     }
@@ -170,10 +168,10 @@ impl World {
         let latest = self.zklocks[index].virtual_time(latest, self.now);
         self.kill_inner(index, Some(latest));
         let zklock = &self.zklocks[index];
-        let gone = zklock.command.as_ref().is_none_or(|command| {
-            let counts = |process: &Process| process.in_group || !planted(Mistake::GroupOnly);
-            command.processes.iter().filter(|process| counts(process)).all(|process| process.dead)
-        });
+        let gone = zklock
+            .command
+            .as_ref()
+            .is_none_or(|command| command.processes.iter().all(|process| process.dead));
         let gone = gone && self.inner_is_gone(index);
         let next = (!gone).then(|| zklock.clock(self.now) + Duration::from_millis(5));
         self.answer_worker(index, Input::KillRound(KillRound { gone, next, stuck: false, left: vec![] }));
@@ -189,9 +187,6 @@ impl World {
         let pace = self.zklocks[index].contender.pace;
         let Some(command) = &mut self.zklocks[index].command else { return };
         for process in &mut command.processes {
-            if planted(Mistake::GroupOnly) && !process.in_group {
-                continue;
-            }
             if !process.dead && (process.stopped.is_some() || process.ends > now + pace.longest_kill()) {
                 process.stopped = None;
                 process.ends = now + pace.kill(&mut self.rng);

@@ -3,7 +3,6 @@
 use zklock_core::loss::Loss;
 use zklock_core::message::{Fate, Message};
 use zklock_core::pair::{Report, Stage};
-use zklock_core::planted::{Mistake, planted};
 use zklock_core::queue::contender::{AttemptIds, ContentionError};
 use zklock_core::queue::record::{Process, Record};
 use zklock_core::run::{Effect, End, Input, Introduction, JobEffect, Step};
@@ -169,11 +168,6 @@ impl World {
                     message,
                     Message::Contender(ContentionError::Permission { .. } | ContentionError::OwnNodeHidden)
                 );
-                if planted(Mistake::HeldUpByStderr) && self.rng.u8(0..20) == 0 {
-                    // The messages aren't read for a while.
-                    let takes = self.rng.u64(0..2 * self.zklocks[index].contender.session_timeout);
-                    self.zklocks[index].worker.busy_until = self.now + takes;
-                }
                 self.trace.print(self.now, || format!("zklock {index} says: {path}: {message}"));
             }
             Effect::FlushOutput(limit) => {
