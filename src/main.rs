@@ -45,7 +45,7 @@ fn run_zklock() -> Exit {
             output::queue_output();
             subcommands::run(subcommand, &options)
         }
-        None => run_command(&options, &words),
+        None => run_command(&options),
     };
     let exit = done.unwrap_or_else(|error| {
         output::queue_output();
@@ -56,9 +56,8 @@ fn run_zklock() -> Exit {
     exit
 }
 
-fn run_command(options: &Options, words: &[OsString]) -> anyhow::Result<Exit> {
+fn run_command(options: &Options) -> anyhow::Result<Exit> {
     let job = options.job()?;
-    cli::refuse_own_script(words, &job.invocation)?;
     let nice = priority::keep_nice_for_command()?;
     let around = run::surroundings(options.ensemble.log_format == LogFormat::Text);
     run::run(options.plan(&job.invocation, around), &job, &options.connection(), nice)

@@ -35,8 +35,6 @@ pub struct Invocation {
     pub arguments: Vec<OsString>,
     /// The program's name for messages and for other contenders: the first word of a shell string.
     pub shown: OsString,
-    /// Whether the locks end for certain where the program begins. If not, the program may have been meant as another lock.
-    pub is_separated: bool,
 }
 
 impl Invocation {
@@ -140,8 +138,7 @@ mod tests {
             let (program, arguments) = words.split_first().unwrap();
             let lock = LockPath::parse(OsStr::new("/locks/a")).unwrap();
             let (program, arguments) = (program.clone(), arguments.to_vec());
-            Invocation { locks: vec![lock], shown: program.clone(), program, arguments, is_separated: true }
-                .is_not_awaited()
+            Invocation { locks: vec![lock], shown: program.clone(), program, arguments }.is_not_awaited()
         };
         for line in
             ["setsid job", "/usr/bin/setsid -f job -w", "setsid -- job", "setsid", "setsid -cf job --wait"]

@@ -129,8 +129,6 @@ fn a_command_that_is_not_there_is_127() {
     let case = Case::new("not-found");
     let several = "for several locks put -- before the command";
     case.zklock().args([case.path(), "/no/such/program"]).run().assert_code(127).assert_stderr(several);
-    let output = case.lock(&[], ["/no/such/program"]).run();
-    assert!(!output.assert_code(127).stderr.contains("several"), "-- is there: {output}");
     for command in ["no-such-program", "/no/such/program", "./no-such-program", "/bin/sh/x"] {
         for options in [&[][..], &["-q"]] {
             let output = case.lock(options, [command]).run();
@@ -143,30 +141,14 @@ fn a_command_that_is_not_there_is_127() {
 #[test]
 fn a_shell_line_that_is_not_found_gets_a_hint_at_c() {
     let case = Case::new("shell-line");
-    let long = format!("echo {}", "x".repeat(300));
-    for command in [
-        &["ls -l"][..],
-        &["/bin/ls -l"],
-        &["VAR=1", "env"],
-        &["VAR=1 env"],
-        &["cd", "/"],
-        &[".", "./env.sh"],
-        &["while", "true"],
-        &["true;"],
-        &["$HOME/x"],
-        &["~/x"],
-        &[&long],
-    ] {
-        case.lock(&[], command.iter().copied()).run().assert_code(127).assert_stderr("needs -c");
+    for command in ["ls -l", "/bin/ls -l", "VAR=1 env"] {
+        case.lock(&[], [command]).run().assert_code(127).assert_stderr("use -c for a shell line");
     }
-    for command in ["no-such-program", "./no=such", "-x"] {
-        let output = case.lock(&[], [command]).run();
-        assert!(!output.assert_code(127).stderr.contains("behind -c"), "{output}");
-    }
+    assert!(!case.lock(&[], ["no-such-program"]).run().assert_code(127).stderr.contains("use -c"));
 }
 
 #[test]
-fn a_directory_of_path_that_cannot_be_searched_hides_no_program_and_is_named() {
+fn a_directory_of_path_that_cannot_be_searched_hides_no_program() {
     let Some(user) = OtherUser::new() else { return };
     let case = Case::new("unsearchable-path");
     let closed = user.dir().join("closed");
@@ -178,5 +160,5 @@ fn a_directory_of_path_that_cannot_be_searched_hides_no_program_and_is_named() {
     let output = run("no-such-program");
     output
         .assert_code(127)
-        .assert_stderr("was not found: check its name, and PATH, which has a directory that you");
+        .assert_stderr("was not found: check its name, and the directories in the variable PATH");
 }

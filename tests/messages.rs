@@ -343,7 +343,13 @@ fn the_page_explains_nothing_that_is_not_said() {
         }
     }
     // Messages of libraries.
-    let others = ["cannot be used with", "required arguments", "unexpected argument", "invalid value"];
+    let others = [
+        "cannot be used with",
+        "required arguments",
+        "unexpected argument",
+        "unexpected value",
+        "invalid value",
+    ];
     let others = [
         &others[..],
         &["a value is required for", "that scheme is world:anyone", "TLS: ", "memory allocation of"],

@@ -1,7 +1,5 @@
 //! The definition of the command line, from which the help, the manual page and the completions are generated too.
 
-use std::ffi::OsStr;
-
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, Parser};
 
@@ -76,11 +74,6 @@ pub fn definition() -> Command {
     with_any_values(Options::command())
 }
 
-/// Whether this word is a subcommand.
-pub(super) fn is_subcommand(word: &OsStr) -> bool {
-    word.to_str().is_some_and(<Subcommand as clap::Subcommand>::has_subcommand)
-}
-
 /// Whether a subcommand is on the line that reads neither settings nor servers.
 pub(super) fn is_without_servers(line: &ArgMatches) -> bool {
     line.subcommand_name().is_some_and(|subcommand| SUBCOMMANDS_WITHOUT_SERVERS.contains(&subcommand))
@@ -147,21 +140,6 @@ pub fn own_options(subcommand: &Command) -> impl Iterator<Item = &Arg> {
     subcommand.get_arguments().filter(|arg| !is_shared(arg) && arg.get_id() != "help")
 }
 
-/// The remedy for an option of a subcommand that was written before the subcommand.
-pub(super) fn subcommand_with(option: &str) -> Option<String> {
-    let mut definition = definition();
-    definition.build();
-    let long = option.strip_prefix("--")?;
-    let has = |subcommand: &&Command| {
-        subcommand.get_arguments().any(|arg| !arg.is_hide_set() && arg.get_long() == Some(long))
-    };
-    let subcommand = definition.get_subcommands().find(has)?;
-    let (name, mut needed) =
-        (subcommand.get_name(), subcommand.get_positionals().filter(|arg| arg.is_required_set()));
-    let path = if needed.next().is_some() { " PATH" } else { "" };
-    Some(format!("write it after its subcommand: zklock {name}{path} {option}"))
-}
-
 /// Refuses options of the main job before a subcommand, where they have no effect.
 pub(super) fn check_goes_with_subcommand(line: &ArgMatches) -> Result<(), StartError> {
     let Some(subcommand) = line.subcommand_name() else { return Ok(()) };
@@ -177,8 +155,7 @@ pub(super) fn check_goes_with_subcommand(line: &ArgMatches) -> Result<(), StartE
     match of_the_lock.get_arguments().find(|arg| is_misplaced(arg.get_id().as_str())) {
         Some(arg) => {
             let option = arg.get_long().unwrap_or_default();
-            let message = format!("--{option} doesn't go with '{subcommand}'");
-            Err(StartError::Usage { message, subcommand: Some(subcommand.to_owned()) })
+            Err(StartError::Usage(format!("--{option} doesn't go with '{subcommand}'")))
         }
         None => Ok(()),
     }

@@ -8,10 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use thiserror::Error;
 use zklock_core::path::{LockPath, PathError};
-use zklock_core::spelling::nearest;
 use zklock_core::text::{escaped, shell_word};
 
-use super::{definition, other_tools};
 use crate::plan::Invocation;
 
 /// Why the words aren't locks and a command.
@@ -35,24 +33,6 @@ pub enum InvocationError {
     /// `--once-per` with several locks: the record of the last success belongs to one path.
     #[error("--once-per goes with one lock: its record belongs to one path")]
     OncePerSeveral,
-    /// A misspelt subcommand, and the subcommand that was probably meant.
-    #[error("'{0}' is neither a lock path, which begins with '/', nor a subcommand; did you mean '{1}'?")]
-    MisspeltSubcommand(String, String),
-    /// A subcommand of another lock program, and what to write instead.
-    #[error("'{0}' is not a subcommand of zklock: {1}")]
-    SubcommandOfOtherTool(String, &'static str),
-    /// A number, which flock(1) takes as a file descriptor.
-    #[error(
-        "'{0}' can't be a lock: zklock takes no file descriptor; put the commands under the lock behind -c, as in \
-         zklock /locks/job -c 'first; second'"
-    )]
-    Descriptor(String),
-    /// A script whose first line is this zklock: the script, and what the line should have behind zklock.
-    #[error(
-        "the first line of '{0}' makes zklock run '{0}', and so on without end; name the shell too: \
-         #!/usr/bin/env -S zklock {1}"
-    )]
-    OwnScript(String, String),
     /// A path that can't be a lock.
     #[error("'{0}' can't be a lock: {1}")]
     Path(String, PathError),
@@ -93,7 +73,6 @@ pub(super) fn parse(words: &[OsString], shell: Option<&OsStr>) -> Result<Invocat
             program: program.clone(),
             arguments: arguments.to_vec(),
             shown: program.clone(),
-            is_separated: dashes,
         }),
     }
 }
@@ -117,7 +96,6 @@ fn shell_words(locks: Vec<LockPath>, string: &OsStr) -> Result<Invocation, Invoc
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), string.to_owned()],
         shown: shown.to_owned(),
-        is_separated: true,
     })
 }
 
@@ -125,21 +103,8 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
     words
         .iter()
         .map(|word| {
-            LockPath::parse(word).map_err(|why| {
-                let word = escaped(word.as_encoded_bytes());
-                let definition = definition();
-                let subcommands = definition.get_subcommands().map(clap::Command::get_name);
-                match (other_tools::subcommand(&word), nearest(&word, subcommands)) {
-                    _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
-                        InvocationError::Descriptor(word)
-                    }
-                    (Some(instead), _) => InvocationError::SubcommandOfOtherTool(word, instead),
-                    (None, Some(subcommand)) if why == PathError::NotAbsolute => {
-                        InvocationError::MisspeltSubcommand(word, subcommand.to_owned())
-                    }
-                    _ => InvocationError::Path(word, why),
-                }
-            })
+            let refused = |why| InvocationError::Path(escaped(word.as_encoded_bytes()), why);
+            LockPath::parse(word).map_err(refused)
         })
         .collect()
 }

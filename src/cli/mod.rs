@@ -6,9 +6,6 @@ mod definition;
 mod ensemble;
 mod invocation;
 mod lock;
-mod mistake;
-mod other_tools;
-mod own_script;
 mod plan;
 mod security;
 mod settings;
@@ -28,7 +25,6 @@ use self::definition::{is_on, is_without_servers, part_with};
 pub use self::ensemble::{Ensemble, LogFormat};
 pub use self::invocation::InvocationError;
 pub use self::lock::{LockOptions, Naming};
-pub use self::own_script::refuse_own_script;
 pub use self::security::SecurityOptions;
 pub use self::settings::{Setting, SettingValue, Source};
 pub use self::subcommands::{
@@ -43,14 +39,9 @@ pub enum StartError {
     /// The help or the version was asked for.
     #[error(transparent)]
     Help(clap::Error),
-    /// A mistake on the command line: the message, and the subcommand behind which it is.
-    #[error("{message}\nzklock: see 'zklock {}--help'", subcommand.as_ref().map_or_else(String::new, |subcommand| format!("{subcommand} ")))]
-    Usage {
-        /// What is wrong, and the remedy.
-        message: String,
-        /// The subcommand, whose help explains more.
-        subcommand: Option<String>,
-    },
+    /// A mistake on the command line.
+    #[error("{0}\nzklock: for more information, try '--help'")]
+    Usage(String),
     /// A variable has an invalid value: the variable and the reason.
     #[error("{0}: {1}")]
     Variable(String, String),
@@ -67,7 +58,6 @@ pub enum StartError {
 /// help.
 pub fn parse(words: &[OsString]) -> Result<Options, StartError> {
     let mut definition = definition();
-    let mistake = |error| mistake::usage(error, words);
     let mut line = definition.try_get_matches_from_mut(words).map_err(mistake)?;
     // A broken configuration file or variable doesn't affect a subcommand that doesn't need it.
     let (config, settings) = if is_without_servers(&line) {
@@ -100,12 +90,14 @@ pub fn parse(words: &[OsString]) -> Result<Options, StartError> {
         options.ensemble.auth = lines;
     }
     if let Some(Subcommand::Revoke(revoke)) = &mut options.subcommand {
-        revoke.check_node().map_err(|why| StartError::Usage {
-            message: why.to_string(),
-            subcommand: Some("revoke".to_owned()),
-        })?;
+        revoke.check_node().map_err(|why| StartError::Usage(why.to_string()))?;
     }
     Ok(options)
+}
+
+/// Why zklock doesn't start, by clap's error.
+fn mistake(error: clap::Error) -> StartError {
+    if error.use_stderr() { StartError::Usage(config::mistake(&error)) } else { StartError::Help(error) }
 }
 
 /// Reads the configuration file that the command line or the variable names, or else the default ones.

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use clap::{Arg, Command};
 use toml::de::{DeTable, DeValue};
-use zklock_core::spelling::nearest;
 use zklock_core::text::escaped;
 
 use super::not_toml::not_toml;
@@ -148,11 +147,7 @@ fn remedy(definition: &Command, unknown: &str) -> String {
     if definition.get_arguments().any(|option| option.get_long() == Some(&unknown)) {
         return "; a file can't set it, only the command line".to_owned();
     }
-    let keys = || KEYS.iter().copied().chain([AUTH]);
-    match nearest(&unknown, keys()) {
-        Some(key) => format!("; did you mean '{key}'?"),
-        None => format!("; known are {}", keys().collect::<Vec<_>>().join(", ")),
-    }
+    format!("; known are {}, {AUTH}", KEYS.join(", "))
 }
 
 /// The number of the line, counted from 1, in which the byte at `offset` is.

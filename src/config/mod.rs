@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use self::file::read_file;
 pub use self::file::{Value, known};
-pub use self::mistake::{context, mistake};
+pub use self::mistake::mistake;
 pub use self::value::accepts;
 use crate::process::system_error::describe;
 

@@ -13,7 +13,6 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid, setpgid, tcsetpgrp};
 use thiserror::Error;
 use zklock_core::exit;
-use zklock_core::shell_line::is_for_a_shell;
 use zklock_core::text::escaped;
 use zklock_core::time::BootTime;
 
@@ -31,8 +30,6 @@ use crate::process::system_error::describe;
 pub struct Launch {
     /// The program, looked up in `PATH` unless it contains a slash.
     pub program: OsString,
-    /// Whether the locks end for certain before it.
-    is_separated: bool,
     /// The program with its arguments and environment, if they can be passed on.
     image: Result<Image, NulError>,
     /// What zklock was started with, restored for the command.
@@ -65,9 +62,9 @@ pub enum SpawnError {
 impl Launch {
     /// The start of this command in zklock's environment.
     pub fn new(invocation: &Invocation, inherited: InheritedState) -> Self {
-        let Invocation { program, arguments, is_separated, .. } = invocation;
+        let Invocation { program, arguments, .. } = invocation;
         let image = Image::new(program, arguments);
-        Self { program: program.clone(), is_separated: *is_separated, image, inherited }
+        Self { program: program.clone(), image, inherited }
     }
 
     /// The image to exec, with these variables added.
@@ -80,7 +77,7 @@ impl Launch {
     /// The error for a failed fork or exec.
     pub fn explain(&self, error: &io::Error) -> SpawnError {
         let program = &self.program;
-        let not_found = || SpawnError::NotFound(program.clone(), how_to_find(program, self.is_separated));
+        let not_found = || SpawnError::NotFound(program.clone(), how_to_find(program));
         let cannot_run = |why: &str| SpawnError::CannotRun(program.clone(), why.to_owned());
         match error.raw_os_error() {
             Some(nix::libc::ETIME) => SpawnError::TooLate,
@@ -96,12 +93,6 @@ impl Launch {
                 "its arguments and its environment are longer than the system allows: shorten them, or raise the limit \
                  (a quarter of 'ulimit -s')",
             ),
-            // A line may be longer than a name can be; and "." is a directory.
-            Some(nix::libc::ENAMETOOLONG | nix::libc::EACCES)
-                if is_for_a_shell(program.as_encoded_bytes()) && !is_there(program) =>
-            {
-                not_found()
-            }
             Some(nix::libc::EACCES) => cannot_run(why_denied(Path::new(program))),
             Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {
                 SpawnError::NoProcess(program.clone(), describe(error))
@@ -181,8 +172,6 @@ pub fn spawn(
     Err(launch.explain(&error))
 }
 
-const FOR_A_SHELL: &str = "a shell command line needs -c, as in zklock PATH -c 'cd /tmp; ls -l'";
-
 /// Why the system denies to run a program.
 fn why_denied(program: &Path) -> &'static str {
     match fs::metadata(program) {
@@ -195,22 +184,14 @@ fn why_denied(program: &Path) -> &'static str {
 }
 
 /// A hint at what the user may have meant.
-fn how_to_find(program: &OsStr, is_separated: bool) -> &'static str {
+fn how_to_find(program: &OsStr) -> &'static str {
     match program.as_encoded_bytes() {
-        name if is_for_a_shell(name) => FOR_A_SHELL,
+        name if name.contains(&b' ') => "use -c for a shell line, as in zklock PATH -c 'cd /tmp; ls -l'",
         [b'-', ..] => "options go before the lock path",
-        [b'/', ..] if !is_separated => "check its name; for several locks put -- before the command",
-        [b'/', ..] => "check its name",
+        [b'/', ..] => "check its name; for several locks put -- before the command",
         name if name.contains(&b'/') => "check its name, and the directory you are in",
-        _ if path().any(|directory| is_closed(&directory)) => {
-            "check its name, and PATH, which has a directory that you may not search"
-        }
         _ => "check its name, and the directories in the variable PATH",
     }
-}
-
-fn is_closed(directory: &Path) -> bool {
-    fs::metadata(directory).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
 /// The directories in which programs are looked up.

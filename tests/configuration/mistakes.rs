@@ -22,16 +22,9 @@ fn assert_refused(case: &Case, text: &str, reasons: &[&str]) {
 }
 
 #[test]
-fn an_unknown_key_is_refused_with_the_nearest_right_one() {
+fn an_unknown_key_is_refused_with_the_known_ones() {
     let case = Case::new("config-key");
-    for (said, meant) in [
-        ("zokeeper = 'a'", "'zookeeper'"),
-        ("sesion_timeout = 5", "'session-timeout'"),
-        ("conflict-exitcode = 5", "'conflict-exit-code'"),
-    ] {
-        assert_refused(&case, said, &["unknown key", &format!("did you mean {meant}?")]);
-    }
-    assert_refused(&case, "xyzzy = 1", &["unknown key 'xyzzy'", "known are zookeeper, "]);
+    assert_refused(&case, "sesion_timeout = 5", &["unknown key 'sesion_timeout'; known are zookeeper, "]);
     assert_refused(&case, "once-per = 60", &["'once-per'", "only the command line"]);
 }
 
@@ -55,7 +48,7 @@ fn a_bad_value_is_refused_with_its_key() {
         ("conflict-exit-code = 256", ["conflict-exit-code", "0 to 255"]),
         ("session-timeout = 1e300", ["session-timeout: 1e300: ", "longer than 30 years"]),
         ("signal = 'NOPE'", ["signal", "not a signal"]),
-        ("naming = 'curatr'", ["naming", "curatr: it must be one of curator, "]),
+        ("naming = 'curatr'", ["naming", "possible values: curator, "]),
         ("quiet = 'yes'", ["quiet", "true or false"]),
         ("quiet = true\nzookeeper = 'a:2181 b:2181'", ["line 2: zookeeper", "write a:2181,b:2181"]),
         ("zookeeper = 'a;b'", ["line 1: zookeeper", "write a,b"]),

@@ -24,7 +24,7 @@ fn what_to_write_into_a_file_is_accepted() {
         assert_eq!(accepted.assert_code(0).stdout, "ran\n", "{mistake}");
     }
     for (mistake, remedy, instead) in [
-        ("tiemout = 5", "did you mean 'timeout'?", "timeout = 5"),
+        ("tiemout = 5", "known are zookeeper, connect-timeout, session-timeout, timeout, ", "timeout = 5"),
         ("quiet = 1", "must be true or false", "quiet = true"),
         ("verbose = 300", "must be a number: 1 is -v, 2 is -vv", "verbose = 2"),
         ("label = ''", "an empty text is no value; remove the line", ""),

@@ -1,6 +1,6 @@
 //! Remedies for queues and locks that zklock refuses.
 
-use super::{between, call, in_a_shell};
+use super::{between, call};
 use crate::support::{Case, end};
 use zookeeper::CreateMode;
 
@@ -119,10 +119,4 @@ fn one_of_several_holders_or_all_can_be_revoked() {
     for reader in [two, three] {
         reader.wait(crate::support::DEADLINE).assert_code(123);
     }
-    // What other lock programs call unlock.
-    let said = call(&case, &["unlock", "PATH"]).run().assert_code(125).stderr.clone();
-    let line = between(&said, "ends; '", "'").replace("PATH", case.path());
-    let holder = case.holder();
-    assert_eq!(in_a_shell(&case, &line), 0, "{line}");
-    holder.wait(crate::support::DEADLINE).assert_code(123);
 }

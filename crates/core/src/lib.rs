@@ -30,8 +30,6 @@ pub mod queue;
 pub mod run;
 pub mod server_wait;
 pub mod session;
-pub mod shell_line;
 pub mod signal;
-pub mod spelling;
 pub mod text;
 pub mod time;
