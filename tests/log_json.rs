@@ -169,16 +169,6 @@ fn a_lock_is_acquired_when_the_command_may_start() {
     assert!(lines.iter().any(|line| line["awaited"] == "lease"), "{lines:#?}");
 }
 
-#[test]
-fn a_filter_that_means_nothing_is_a_warning_of_its_own() {
-    let case = Case::new("json-filter");
-    let words = ["--log-format", "json", "-q", case.path(), "true"];
-    let output = case.zklock().args(&words[..2]).args(&words[3..]).env("RUST_LOG", "a=\x1b=b").run();
-    let lines = lines(&output.assert_code(0).stderr);
-    assert!(lines[0]["message"].as_str().unwrap().starts_with("RUST_LOG: a=\x1b=b: "), "{lines:?}");
-    assert_eq!(lines[0]["level"], "warning");
-}
-
 /// A terminal shows no live line in this format, and a configuration file can set the format.
 #[test]
 fn on_a_terminal_it_is_json_alone() {

@@ -5,7 +5,6 @@ mod json;
 mod line;
 pub mod stdout;
 
-use std::env;
 use std::fmt::Display;
 use std::sync::OnceLock;
 use std::{io, panic};
@@ -52,18 +51,11 @@ pub fn init(verbose: u8, quiet: bool, as_json: bool) {
         2 => (LevelFilter::Debug, LevelFilter::Debug),
         _ => (LevelFilter::Trace, LevelFilter::Trace),
     };
-    let filters = env::var(LOG).ok();
-    // env_logger would report an invalid value itself, and not in zklock's format.
-    let (filters, mistake) =
-        match filters.map(|text| (env_filter::Builder::new().try_parse(&text).is_ok(), text)) {
-            Some((false, text)) => (None, Some(text)),
-            filters => (filters.map(|(_, text)| text), None),
-        };
     env_logger::Builder::new()
         .filter_level(LevelFilter::Off)
         .filter_module("zklock", own)
         .filter_module("zookeeper_client", library)
-        .parse_filters(filters.as_deref().unwrap_or_default())
+        .parse_env(LOG)
         .target(Target::Pipe(Box::new(io::sink())))
         .format(|_, record| {
             let (level, target, text) = (record.level(), record.target(), record.args());
@@ -80,9 +72,6 @@ pub fn init(verbose: u8, quiet: bool, as_json: bool) {
             Ok(())
         })
         .init();
-    if let Some(text) = mistake {
-        log::warn!("{LOG}: {text}: not a list of TARGET=LEVEL; ignored");
-    }
 }
 
 /// Writes a message of a run about the lock `path`; `own` is zklock's node there.
