@@ -11,15 +11,12 @@ use nix::unistd::Pid;
 
 use crate::process::sys;
 
-/// The name of workers, at most 15 bytes.
+/// The name of workers, at most 15 bytes. Those of 1.0 and 1.1 have it, too.
 const NAME: &str = "lease-guard";
-
-/// The names of workers of other versions, whose command may call this zklock.
-const OLD_NAMES: [&str; 3] = ["companion", "second-half", "zklock-worker"];
 
 /// Whether a process with this name is the worker of a zklock.
 pub fn is_worker(name: &str) -> bool {
-    name == NAME || OLD_NAMES.contains(&name)
+    name == NAME
 }
 
 /// Gives this process, the worker of `monitor`, its own name and command line. A failure is only logged.
@@ -51,9 +48,10 @@ mod tests {
         assert_eq!(title("lease-guard", monitor, 5), "lease");
     }
 
+    /// Any other process that is called so would get its KILL later than the rest.
     #[test]
-    fn the_kernel_shows_the_whole_name_and_workers_of_other_versions_are_known() {
-        assert!(OLD_NAMES.into_iter().chain([NAME]).all(|name| name.len() < 16 && is_worker(name)));
-        assert!(!is_worker("zklock") && !is_worker(""));
+    fn a_worker_is_known_by_one_name_which_the_kernel_shows_as_a_whole() {
+        assert!(NAME.len() < 16 && is_worker(NAME));
+        assert!(!["zklock", "", "companion", "second-half", "zklock-worker"].into_iter().any(is_worker));
     }
 }
