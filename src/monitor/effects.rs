@@ -1,8 +1,8 @@
 //! Carries out the effects of the monitor's state machine: stops, ends the worker and the command, writes messages, and
 //! cleans up.
 
-use std::mem;
 use std::time::Duration;
+use std::{mem, thread};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::getpgrp;
@@ -24,6 +24,9 @@ use crate::process::{clock, service_manager, sys};
 
 /// The pause between two KILLs of the worker, and of a monitor that can't wait for events.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// The longest wait for the end of a worker whose command has ended.
+const LONGEST_END: Duration = Duration::from_secs(1);
 
 /// How long other zklocks among the command's processes may release their locks after the deadline: milliseconds are
 /// enough, and the lease ends 150 ms after it at the earliest.
@@ -80,13 +83,13 @@ impl MonitorLoop {
         MonitorInput::Ended(self.sources.worker(), self.sources.side.page.pending_create())
     }
 
-    /// Kills the worker and reaps it, if it `lives`.
+    /// Kills the worker and reaps it, if it `lives`. The command has ended: its exit code doesn't wait for a worker of which
+    /// a thread is stuck in the kernel.
     fn end_worker(&mut self, lives: bool) -> MonitorInput {
-        let worker = self.sources.side.worker;
-        while lives && matches!(sys::reap_if_dead(worker), Ok(None)) {
+        let (worker, until) = (self.sources.side.worker, clock::now() + LONGEST_END);
+        while lives && clock::now() < until && matches!(sys::reap_if_dead(worker), Ok(None)) {
             let _ = kill(worker, Signal::SIGKILL);
-            self.pause(Some(clock::now() + PAUSE));
-            let _ = self.sources.signals.take();
+            thread::sleep(PAUSE);
         }
         self.ended()
     }
@@ -125,7 +128,7 @@ impl MonitorLoop {
 
     fn pause(&self, until: Option<BootTime>) {
         if self.alarm.wait(self.sources.signals.sources(), until).is_err() {
-            std::thread::sleep(PAUSE);
+            thread::sleep(PAUSE);
         }
     }
 }

@@ -91,8 +91,8 @@ const NOTHING_YET: [&str; 10] =
 /// A call that fails isn't made at all here: what is to be closed would stay open for ever.
 const ONCE: &str = "close";
 
-/// The kernel has no such errors for it, and the C library ends the program.
-const ONLY_SLOW: &str = "futex";
+/// The kernel has no such errors for them.
+const ONLY_SLOW: [&str; 2] = ["futex", "wait4"];
 
 /// The effects that aren't delays begin so.
 const ERROR: &str = "error=";
@@ -222,7 +222,7 @@ impl FailingCall {
 
 fn is_possible(call: &str, effect: &str, lasts: bool) -> bool {
     let is_nothing_yet = lasts && effect == AGAIN && NOTHING_YET.contains(&call);
-    !(is_nothing_yet || call == ONLY_SLOW && effect.starts_with(ERROR))
+    !(is_nothing_yet || ONLY_SLOW.contains(&call) && effect.starts_with(ERROR))
 }
 
 impl fmt::Display for FailingCall {

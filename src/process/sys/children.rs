@@ -38,30 +38,18 @@ fn wait(which: libc::idtype_t, id: libc::id_t, what: i32) -> nix::Result<Option<
 }
 
 /// Reaps the child `pid` if it is dead.
-///
-/// # Errors
-/// If neither of the two system calls for that works, or there is no such child.
 pub fn reap_if_dead(pid: Pid) -> io::Result<Option<ExitStatus>> {
-    let mut status = 0;
-    // SAFETY: `status` is valid to write to.
-    match unsafe { libc::waitpid(pid.as_raw(), &raw mut status, libc::WNOHANG) } {
-        -1 => {}
-        reaped => return Ok((reaped != 0).then(|| ExitStatus::from_raw(status))),
-    }
-    let id = libc::id_t::try_from(pid.as_raw()).map_err(io::Error::other)?;
-    let info = persist(|| wait(libc::P_PID, id, libc::WEXITED))?;
-    Ok(info.map(|info| {
-        // SAFETY: waitid filled `info` for a child, so the child's fields are the valid ones.
-        let status = unsafe { info.si_status() };
-        let is_exit = info.si_code == libc::CLD_EXITED;
-        ExitStatus::from_raw(if is_exit { status << 8 } else { status })
-    }))
+    reap_with(pid, libc::WNOHANG)
 }
 
 /// Waits for the end of the child `pid`, and reaps it.
 pub fn reap(pid: Pid) -> io::Result<ExitStatus> {
+    reap_with(pid, 0)?.ok_or_else(|| Errno::ECHILD.into())
+}
+
+fn reap_with(pid: Pid, options: i32) -> io::Result<Option<ExitStatus>> {
     let mut status = 0;
     // SAFETY: `status` is valid to write to.
-    persist(|| Errno::result(unsafe { libc::waitpid(pid.as_raw(), &raw mut status, 0) }))?;
-    Ok(ExitStatus::from_raw(status))
+    let reaped = persist(|| Errno::result(unsafe { libc::waitpid(pid.as_raw(), &raw mut status, options) }))?;
+    Ok((reaped != 0).then(|| ExitStatus::from_raw(status)))
 }
