@@ -47,7 +47,7 @@ variants!(ContentionError, trouble_name, TROUBLES:
 );
 
 variants!(RequestError, failure_name, FAILURES:
-    ConnectionLost, NoNode, NoAuth, NoCreate, Hidden, Excluded, InvalidAcl, EphemeralParent, Changed, LocalSession, Unsupported,
+    ConnectionLost, NoNode, NoAuth, NoCreate, NoDelete, Hidden, Excluded, InvalidAcl, EphemeralParent, Changed, LocalSession, Unsupported,
     TooOld, Quota, ReadOnly, Expired, GivenUp, AuthFailed, Other,
 );
 
@@ -59,6 +59,7 @@ fn failures() -> Vec<RequestError> {
         F::NoNode,
         F::NoAuth,
         F::NoCreate("/a".to_owned()),
+        F::NoDelete,
         F::Hidden,
         F::Excluded,
         F::InvalidAcl,

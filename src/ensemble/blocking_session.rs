@@ -20,7 +20,7 @@ use zklock_core::time::BootTime;
 
 use super::session::EventSink;
 use super::{
-    Asker, Created, NodePath, ReadNode, Reply, Request, RequestError, Requester, Session, SessionChange,
+    Asker, NodePath, ReadNode, Reply, Request, RequestError, Requester, ServerTime, Session, SessionChange,
     SessionKey, Settings,
 };
 use crate::process::clock;
@@ -253,20 +253,14 @@ impl<'a> BlockingSession<'a> {
         self.all(nodes.into_iter().map(Request::List), expect!(Reply::Listed(answer) => answer))
     }
 
-    /// Creates an ephemeral sequential node.
-    pub fn create(
+    /// Creates nodes, each below the one before, and deletes them in the same transaction. Returns the server's
+    /// time, if the ACL lets zklock write its own node.
+    pub fn try_nodes(
         &mut self,
-        parent: NodePath,
-        prefix: String,
+        nodes: Vec<NodePath>,
         data: Vec<u8>,
-    ) -> Result<Answer<Created>, BlockingError> {
-        let create = Request::Create { parent, prefix, data };
-        self.one(create, expect!(Reply::Created(answer) => answer))
-    }
-
-    /// Creates a node as a container where the server supports it, and the missing nodes above it.
-    pub fn make_parents(&mut self, node: NodePath) -> Result<Answer<()>, BlockingError> {
-        self.one(Request::MakeParents(node), expect!(Reply::ParentsMade(answer) => answer))
+    ) -> Result<Answer<Option<ServerTime>>, BlockingError> {
+        self.one(Request::Try(nodes, data), expect!(Reply::Tried(answer) => answer))
     }
 
     /// Creates a node that stays, and the missing nodes above it.
@@ -543,6 +537,7 @@ fn counts_each_time(request: &Request) -> bool {
         | Request::CatchUpAndList(_)
         | Request::Watch(_)
         | Request::Get(_)
-        | Request::Confirm(_) => false,
+        | Request::Confirm(_)
+        | Request::Try(..) => false,
     }
 }

@@ -199,9 +199,7 @@ fn request_over_tls(
     let mut stream = TcpStream::connect_timeout(address, left(deadline))?;
     stream.set_read_timeout(Some(left(deadline)))?;
     Ok(match handshake::ask(&mut stream, name, tls, b"srvr") {
-        Handshake::Answered(answer, certificate_ends) => {
-            Observation { certificate_ends, ..Observation::of_answer(answer) }
-        }
+        Handshake::Answered(answer) => Observation::of_answer(answer),
         Handshake::Failed(why) => Diagnosis::Tls(why).into(),
         Handshake::Io(error) => Diagnosis::of_error(&error).into(),
         Handshake::NoTls => match request(address, deadline).map(|answer| Diagnosis::of_answer(&answer)) {

@@ -33,20 +33,18 @@ pub(super) struct Observation {
     pub(super) diagnosis: Diagnosis,
     /// The server's answer to the four-letter word `srvr`; empty if it gave none.
     pub(super) answer: Vec<u8>,
-    /// When the server's certificate ends, in seconds since 1970.
-    pub(super) certificate_ends: Option<u64>,
 }
 
 impl From<Diagnosis> for Observation {
     fn from(diagnosis: Diagnosis) -> Self {
-        Self { diagnosis, answer: vec![], certificate_ends: None }
+        Self { diagnosis, answer: vec![] }
     }
 }
 
 impl Observation {
     /// The observation for an answer to `srvr`.
     pub(super) fn of_answer(answer: Vec<u8>) -> Self {
-        Self { diagnosis: Diagnosis::of_answer(&answer), answer, certificate_ends: None }
+        Self { diagnosis: Diagnosis::of_answer(&answer), answer }
     }
 }
 

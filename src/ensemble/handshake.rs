@@ -10,12 +10,12 @@ use rustls::{ClientConfig, ClientConnection, Error, RootCertStore, Stream};
 use zklock_core::text::printable_up_to;
 
 use super::diagnosis::is_enough;
-use super::security::{Tls, certificate_end};
+use super::security::Tls;
 
 /// The result of a handshake and a question.
 pub(super) enum Handshake {
-    /// The server's answer over the encrypted connection, and when its certificate ends, in seconds since 1970.
-    Answered(Vec<u8>, Option<u64>),
+    /// The server's answer over the encrypted connection.
+    Answered(Vec<u8>),
     /// The message that says why there is no encrypted connection.
     Failed(String),
     /// The server sent no TLS record: it doesn't speak TLS.
@@ -37,10 +37,7 @@ pub(super) fn ask(
     };
     let mut stream = Stream::new(&mut connection, stream);
     match stream.write_all(question).and_then(|()| receive(&mut stream)) {
-        Ok(answer) => {
-            let certificate = stream.conn.peer_certificates().and_then(|chain| chain.first());
-            Handshake::Answered(answer, certificate.and_then(certificate_end))
-        }
+        Ok(answer) => Handshake::Answered(answer),
         Err(error) => match tls_error(&error) {
             Some(Error::InvalidMessage(_)) => Handshake::NoTls,
             // Its text may contain names of a server that isn't authenticated.

@@ -26,8 +26,6 @@ pub struct ServerInfo {
     pub version: Option<String>,
     /// `leader`, `follower`, `observer` or `standalone`; `None` if the server doesn't allow `srvr`.
     pub role: Option<String>,
-    /// When its certificate ends, in seconds since 1970.
-    pub certificate_ends: Option<u64>,
 }
 
 /// Asks all addresses of all servers at the same time, for at most `time`.
@@ -61,7 +59,7 @@ fn info(observation: &Observation) -> Result<ServerInfo, String> {
     };
     // The version is followed by a dash and the commit.
     let version = value(VERSION).map(|version| version.split('-').next().unwrap_or_default().to_owned());
-    Ok(ServerInfo { version, role: value("Mode"), certificate_ends: observation.certificate_ends })
+    Ok(ServerInfo { version, role: value("Mode") })
 }
 
 #[cfg(test)]

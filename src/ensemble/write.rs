@@ -4,7 +4,7 @@ use std::future::Future;
 
 use futures::FutureExt;
 use zklock_core::session::{Answer, CallError, NodeKind, Refusal};
-use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError};
+use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError, MultiWriteResult};
 
 use super::failure::request_error;
 use super::requests::{CallFuture, LocalFuture, answer, call_error};
@@ -75,6 +75,54 @@ pub(super) fn confirm<'a>(client: &'a Client, paths: &[NodePath]) -> CallFuture<
         Ok(()) => transaction(multi.commit()),
         Err(error) => failed(error),
     }
+}
+
+/// Creates these nodes, each below the one before, checks and perhaps writes the last one, and deletes them, in one
+/// transaction.
+pub(super) fn try_nodes<'a>(
+    client: &'a Client,
+    acl: &'a [Acl],
+    nodes: &[NodePath],
+    data: &[u8],
+    writes: bool,
+) -> CallFuture<'a> {
+    let Some((last, above)) = nodes.split_last() else { return failed(Error::NoNode) };
+    let mut multi = client.new_multi_writer();
+    let mut add = || {
+        for node in above {
+            multi.add_create(node.as_str(), data, &CreateMode::Persistent.with_acls(Acls::new(acl)))?;
+        }
+        multi.add_create(last.as_str(), data, &CreateMode::Ephemeral.with_acls(Acls::new(acl)))?;
+        multi.add_check_version(last.as_str(), -1)?;
+        if writes {
+            multi.add_set_data(last.as_str(), data, None)?;
+        }
+        nodes.iter().rev().try_for_each(|node| multi.add_delete(node.as_str(), None))
+    };
+    if let Err(error) = add() {
+        return failed(error);
+    }
+    let (commit, check) = (multi.commit(), nodes.len());
+    Box::pin(async move {
+        match commit.await {
+            Ok(results) => {
+                let written = results.into_iter().find_map(|result| match result {
+                    MultiWriteResult::SetData { stat } => Some(Answer::Node(read::node(vec![], &stat))),
+                    _ => None,
+                });
+                Ok((written.unwrap_or(Answer::Done), None))
+            }
+            Err(MultiWriteError::OperationFailed { index: index @ 1.., source: Error::NoAuth }) => {
+                let why = match index.checked_sub(check) {
+                    None | Some(0) => RequestError::Hidden,
+                    Some(1) if writes => RequestError::NoAuth,
+                    Some(_) => RequestError::NoDelete,
+                };
+                Err(CallError { refusal: Refusal::Later, why })
+            }
+            Err(error) => Err(call_error(error.into())),
+        }
+    })
 }
 
 /// Tries whether a child may be created. Nothing is created: the last operation of the transaction fails in any case,

@@ -28,10 +28,7 @@ use crate::process::sys;
 
 /// Carries out a subcommand, and returns how zklock is to exit.
 pub fn run(subcommand: &Subcommand, options: &Options) -> Result<Exit> {
-    // `check` handles signals itself.
-    if !matches!(subcommand, Subcommand::Check(_)) {
-        sys::end_process_1_by(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
-    }
+    sys::end_process_1_by(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
     match subcommand {
         Subcommand::Status(status) if status.show_config => {
             print(settings::toml(&options.settings).as_bytes())

@@ -1,7 +1,7 @@
 //! Session timeouts, slow connections, and clocks.
 
 use super::{assert_line, check, json};
-use crate::support::{At, Case, DEADLINE, Proxy, Server, op, shared, skewed_clock};
+use crate::support::{Case, Proxy, Server, shared, skewed_clock};
 use std::time::Duration;
 
 #[test]
@@ -54,20 +54,4 @@ fn a_wrong_clock_of_this_host_is_a_warning() {
         let said = [said.to_owned(), said.replace("24 h", "23 h 59 min")];
         assert!(said.iter().any(|said| output.stdout.contains(said)), "{output}");
     }
-}
-
-#[test]
-fn a_create_whose_answer_is_lost_is_not_sent_again() {
-    let proxy = Proxy::to(shared());
-    let case = Case::new("check-lost-create").through(&proxy.connect_string());
-    case.observer().mkdirs(case.path());
-    proxy.once(op::CREATE, At::BeforeReply);
-    proxy.once(op::DELETE, At::Hold);
-    let check = check(&case, &[case.path()]).spawn();
-    proxy.wait_fired(2, DEADLINE);
-    let nodes = case.contenders();
-    proxy.release();
-    assert_eq!(nodes.len(), 1, "{nodes:?}");
-    check.wait(DEADLINE).assert_code(0);
-    assert_eq!(proxy.count(op::CREATE), 1);
 }

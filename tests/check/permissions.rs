@@ -1,9 +1,7 @@
 //! The check tries the permissions that a contender needs with a node of its own, which is never left behind.
 
 use super::{assert_line, check};
-use crate::support::{At, Case, DEADLINE, Proxy, Server, end, op, shared, wait_until};
-use nix::sys::signal::Signal;
-use std::time::Duration;
+use crate::support::{Case, DEADLINE, Proxy, Server, end, op, shared};
 use zookeeper::{Acl, CreateMode, Permission};
 
 #[test]
@@ -31,7 +29,7 @@ fn without_read_no_queue_can_be_seen() {
 }
 
 #[test]
-fn without_delete_it_works_with_a_warning_and_the_probe_goes_with_the_session() {
+fn without_delete_it_works_with_a_warning_and_nothing_is_left() {
     let case = Case::new("check-no-delete");
     let path = case.guarded(Permission::READ | Permission::CREATE);
     assert_line(check(&case, &[&path]).run().assert_code(1), "warn", "permissions", "no DELETE on");
@@ -48,25 +46,15 @@ fn above_a_lock_path_that_is_yet_to_be_made_no_delete_is_needed() {
 }
 
 #[test]
-fn ctrl_c_leaves_nothing_behind() {
-    for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        let proxy = Proxy::to(shared());
-        let case = Case::new("check-ctrl-c").through(&proxy.connect_string());
+fn nobody_sees_the_node_of_a_check() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("check-unseen").through(&proxy.connect_string());
+    for _ in 0..2 {
+        check(&case, &[case.path()]).run().assert_code(0);
         case.observer().mkdirs(case.path());
-        proxy.once(op::MULTI, At::Hold);
-        // The session itself would end only long after the test.
-        let check =
-            check(&case, &["--session-timeout", "60", "--connect-timeout", "60", case.path()]).spawn();
-        proxy.wait_fired(1, DEADLINE);
-        wait_until("the probe", DEADLINE, || case.contenders().len() == 1);
-        check.signal(signal);
-        // The answer never comes. The request that the check sent before it ended is in flight.
-        let output = check.wait(DEADLINE);
-        output.assert_signal(signal);
-        assert_eq!(output.stdout, "");
-        proxy.release();
-        wait_until("the probe to go", Duration::from_secs(20), || case.contenders().is_empty());
     }
+    let seen = [op::CREATE, op::CREATE_CONTAINER, op::DELETE].map(|request| proxy.count(request));
+    assert_eq!(seen, [0; 3], "it is created and deleted in one transaction");
 }
 
 #[test]

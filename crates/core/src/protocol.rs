@@ -45,6 +45,9 @@ pub enum Request {
     },
     /// A quorum write that checks that each of these nodes exists, and changes nothing.
     Confirm(Vec<NodePath>),
+    /// Create these nodes with this data, each below the one before and the last one ephemeral, and delete them, in one
+    /// transaction, so that nobody sees them.
+    Try(Vec<NodePath>, Vec<u8>),
 }
 
 /// A reply to a request, or a watch that fired.
@@ -68,6 +71,8 @@ pub enum Reply {
     SuccessRecorded(Result<(), RequestError>),
     /// To [`Request::Confirm`], with the time just before it was sent.
     Confirmed(BootTime, Result<(), RequestError>),
+    /// To [`Request::Try`]: the server's time, unless the ACL keeps zklock from writing its own node.
+    Tried(Result<Option<ServerTime>, RequestError>),
 }
 
 impl Reply {
@@ -81,7 +86,8 @@ impl Reply {
             | Self::Written(Err(failure))
             | Self::Deleted(Err(failure))
             | Self::SuccessRecorded(Err(failure))
-            | Self::Confirmed(_, Err(failure)) => Some(failure),
+            | Self::Confirmed(_, Err(failure))
+            | Self::Tried(Err(failure)) => Some(failure),
             _ => None,
         }
     }
@@ -217,6 +223,9 @@ pub enum RequestError {
     /// The ACL of this node doesn't allow creating the first of several missing nodes below it.
     #[error("permission denied: zklock needs CREATE on {0}")]
     NoCreate(String),
+    /// A node may be created, but not deleted.
+    #[error("permission denied: zklock needs DELETE above its node")]
+    NoDelete,
     /// zklock's own node was created, but its ACL hides it from zklock.
     #[error("permission denied: zklock can't read its own node")]
     Hidden,
@@ -359,6 +368,7 @@ mod tests {
             Reply::Deleted(Err(failure())),
             Reply::SuccessRecorded(Err(failure())),
             Reply::Confirmed(BootTime::from_nanos(0), Err(failure())),
+            Reply::Tried(Err(failure())),
         ] {
             assert_eq!(reply.failure(), Some(&failure()));
         }

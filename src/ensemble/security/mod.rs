@@ -16,7 +16,7 @@ pub(super) use self::acl::to_library;
 pub use self::credential::{CredentialError, Credentials};
 pub(super) use self::resolve::resolve;
 pub use self::tls::Tls;
-pub(super) use self::tls::{Rereading, certificate_end, server_name};
+pub(super) use self::tls::{Rereading, server_name};
 use super::background::{in_background, run_in_background};
 
 /// The security settings of a session.

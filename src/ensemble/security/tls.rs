@@ -9,11 +9,9 @@ use anyhow::{Context, Result, anyhow, bail};
 use async_io::Timer;
 use futures::channel::oneshot::Receiver;
 use futures::future::{Either, select};
-use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, RootCertStore};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
 use zklock_core::hosts::Server;
 use zookeeper_client::{TlsCa, TlsCerts, TlsIdentity};
 
@@ -104,11 +102,6 @@ impl Tls {
         !self.chain.is_empty()
     }
 
-    /// When the client certificate ends, in seconds since 1970.
-    pub fn identity_ends(&self) -> Option<u64> {
-        certificate_end(self.chain.first()?)
-    }
-
     /// The settings in the client library's form.
     pub(super) fn certs(&self) -> TlsCerts {
         TlsCerts::clone(&self.certs)
@@ -122,28 +115,6 @@ impl Tls {
 /// The server's name for the check of its certificate. `None` if the name can't appear in a certificate.
 pub(in crate::ensemble) fn server_name(server: &Server) -> Option<ServerName<'static>> {
     ServerName::try_from(server.host.clone()).ok()
-}
-
-/// When a certificate ends, in seconds since 1970.
-pub(in crate::ensemble) fn certificate_end(certificate: &CertificateDer<'_>) -> Option<u64> {
-    let never = UnixTime::since_unix_epoch(Duration::from_secs(u64::MAX / 2));
-    match problem_at(certificate, never)? {
-        CertificateError::ExpiredContext { not_after, .. } => Some(not_after.as_secs()),
-        _ => None,
-    }
-}
-
-/// Why a certificate is invalid at that time. rustls doesn't expose a certificate's dates, but its verifier checks them
-/// first, and its error contains them.
-fn problem_at(certificate: &CertificateDer<'_>, time: UnixTime) -> Option<CertificateError> {
-    let mut roots = RootCertStore::empty();
-    roots.add(certificate.clone().into_owned()).ok()?;
-    let name = ServerName::try_from("client").ok()?;
-    let verifier = WebPkiServerVerifier::builder(Arc::new(roots)).build().ok()?;
-    match verifier.verify_server_cert(certificate, &[], &name, &[], time) {
-        Err(rustls::Error::InvalidCertificate(problem)) => Some(problem),
-        _ => None,
-    }
 }
 
 /// The CA certificates in this file, for rustls and for the client library.

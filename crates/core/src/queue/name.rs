@@ -110,11 +110,6 @@ pub fn prefix(family: Family, mode: Mode, attempt: Uuid) -> String {
     }
 }
 
-/// The number that the server appended to the name of any sequential node.
-pub fn sequence(text: &str) -> Option<i32> {
-    Some(split_sequence(text)?.1)
-}
-
 /// Splits off the number, printed as Java prints an `int` with `%010d`: ten characters, including a sign.
 pub(super) fn split_sequence(text: &str) -> Option<(&str, i32)> {
     let (stem, digits) = text.split_at_checked(text.len().checked_sub(10)?)?;

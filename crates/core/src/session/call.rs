@@ -57,6 +57,12 @@ pub enum Call<'a> {
     Check {
         paths: &'a [NodePath],
     },
+    /// A transaction that creates these nodes, checks the last one, which is ephemeral, `writes` it or not, and deletes them.
+    Try {
+        nodes: &'a [NodePath],
+        data: &'a [u8],
+        writes: bool,
+    },
     /// A transaction that would create a child of the node, and fails in its second operation, so that nothing is created.
     TryChild {
         path: &'a str,

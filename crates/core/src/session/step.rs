@@ -56,6 +56,12 @@ pub enum Step {
         paths: Vec<NodePath>,
         sent: BootTime,
     },
+    /// The write shows the server's time.
+    Try {
+        nodes: Vec<NodePath>,
+        data: Vec<u8>,
+        writes: bool,
+    },
 }
 
 /// What follows an answer.
@@ -93,6 +99,7 @@ impl Step {
                 Self::RecordSuccess { record, data, node, exists: true }
             }
             Request::Confirm(paths) => Self::Confirm { paths, sent: now() },
+            Request::Try(nodes, data) => Self::Try { nodes, data, writes: true },
         }
     }
 
@@ -121,6 +128,7 @@ impl Step {
                 Call::Record { record: record.as_str(), data, exists: *exists, node: node.as_str() }
             }
             Self::Confirm { paths, .. } => Call::Check { paths },
+            Self::Try { nodes, data, writes } => Call::Try { nodes, data, writes: *writes },
         };
         (call, None)
     }
@@ -153,6 +161,7 @@ impl Step {
             Self::Delete { .. } => Reply::Deleted(Err(why)),
             Self::RecordSuccess { .. } => Reply::SuccessRecorded(Err(why)),
             Self::Confirm { sent, .. } => Reply::Confirmed(sent, Err(why)),
+            Self::Try { .. } => Reply::Tried(Err(why)),
         }
     }
 
@@ -183,6 +192,9 @@ impl Step {
             ) => Next::Send(Self::RecordSuccess { record, data, node, exists: false }),
             (Self::RecordSuccess { record, data, node, exists: false }, Refusal::NodeExists, _) => {
                 Next::Send(Self::RecordSuccess { record, data, node, exists: true })
+            }
+            (Self::Try { nodes, data, writes: true }, Refusal::Later, RequestError::NoAuth) => {
+                Next::Send(Self::Try { nodes, data, writes: false })
             }
             (step, _, why) => Next::Reply(step.failed(why)),
         }
@@ -218,6 +230,8 @@ impl Step {
             (Self::Delete { .. }, _) => Reply::Deleted(Ok(())),
             (Self::RecordSuccess { .. }, _) => Reply::SuccessRecorded(Ok(())),
             (Self::Confirm { sent, .. }, _) => Reply::Confirmed(sent, Ok(())),
+            (Self::Try { .. }, Answer::Node(node)) => Reply::Tried(Ok(Some(node.modified))),
+            (Self::Try { .. }, _) => Reply::Tried(Ok(None)),
             // No server answers a call with what belongs to another.
             (step, answer) => step.failed(RequestError::Other(format!("unexpected answer: {answer:?}"))),
         })

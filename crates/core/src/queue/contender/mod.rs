@@ -189,9 +189,11 @@ impl Contender {
             Reply::Deleted(_) if matches!(self.phase, ContenderPhase::Clearing) => self.list_again(),
             Reply::Written(Err(RequestError::ConnectionLost)) => self.write_own(),
             // If its node was deleted or changed by another client, the watch on it reports that too.
-            Reply::Written(_) | Reply::Deleted(_) | Reply::Confirmed(..) | Reply::SuccessRecorded(_) => {
-                Step::default()
-            }
+            Reply::Written(_)
+            | Reply::Deleted(_)
+            | Reply::Confirmed(..)
+            | Reply::SuccessRecorded(_)
+            | Reply::Tried(_) => Step::default(),
         }
     }
 

@@ -66,6 +66,13 @@ pub(super) fn op(call: Call<'_>, acl: Acl) -> Op {
             Op::Multi(vec![write, Op::Delete { path: node.to_owned(), version: -1 }])
         }
         Call::Check { paths } => Op::Multi(paths.iter().map(|path| any(path.as_str())).collect()),
+        Call::Try { nodes, data, .. } => {
+            let paths = || nodes.iter().map(|node| node.as_str().to_owned());
+            let mode = Mode::Ephemeral;
+            let creates = paths().map(|path| Op::Create { path, data: data.to_vec(), acl, mode });
+            let deletes = paths().rev().map(|path| Op::Delete { path, version: -1 });
+            Op::Multi(creates.chain(deletes).collect())
+        }
         Call::TryChild { path } => {
             let (child, data) = (format!("{path}/child"), vec![]);
             let create = Op::Create { path: child, data, acl: Acl::OPEN, mode: Mode::Ephemeral };
