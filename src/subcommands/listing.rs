@@ -1,4 +1,4 @@
-//! Lists locks on the servers: their contenders in order, their nodes of other recipes, and the last success of `--once-per`.
+//! Lists locks on the servers: their contenders in order, and the last success of `--once-per`.
 //!
 //! The data is serialized as `status --json` shows it; `docs/status-json.md` specifies each field.
 
@@ -13,7 +13,6 @@ use zklock_core::queue::once::{LastSuccess, record_path, recorded_lock};
 use zklock_core::queue::order::{QueueEntry, queue_entries};
 use zklock_core::queue::record::{Record, revocation};
 
-use super::other_recipes::{self, RecipeNode, RecipeNodes, recipe_nodes};
 use super::owner::{Owner, session_id};
 use crate::ensemble::{Answer, BlockingSession, ReadNode, RequestError, ServerTime};
 
@@ -26,9 +25,6 @@ pub(super) struct Lock {
     pub(super) path: String,
     /// In the order of the queue; `None` if the path can't be listed.
     pub(super) contenders: Option<Vec<ListedContender>>,
-    /// Users of the path with another recipe. zklock refuses to share a path with them.
-    #[serde(rename = "neighbours")] // the name that docs/status-json.md promises
-    pub(super) other_recipes: Vec<RecipeNode>,
     pub(super) last_success: Option<Success>,
 }
 
@@ -126,10 +122,9 @@ pub(super) struct Success {
 }
 
 impl Lock {
-    /// Whether a contender or a node of another recipe may be using the lock.
+    /// Whether a contender holds the lock.
     pub(super) fn is_held(&self) -> bool {
         self.contenders().iter().any(|contender| contender.state == State::Held)
-            || !self.other_recipes.is_empty()
     }
 
     /// The contenders; none if the path can't be listed.
@@ -144,18 +139,15 @@ pub(super) struct Listing {
     pub(super) locks: Vec<Lock>,
     /// Paths whose children can't be listed. They must not be reported as free.
     pub(super) closed: Vec<String>,
-    /// Other paths that can't be listed, below which a semaphore of Curator's may be held.
-    pub(super) unlisted: Vec<String>,
 }
 
 impl Listing {
-    fn new((mut locks, mut unlisted): (Vec<Lock>, Vec<String>), closed: Vec<String>) -> Self {
+    fn new(mut locks: Vec<Lock>, closed: Vec<String>) -> Self {
         let is_closed: BTreeSet<&String> = closed.iter().collect();
-        unlisted.retain(|path| !is_closed.contains(path));
         for lock in locks.iter_mut().filter(|lock| is_closed.contains(&lock.path)) {
             lock.contenders = None;
         }
-        Self { locks, closed, unlisted }
+        Self { locks, closed }
     }
 }
 
@@ -182,7 +174,7 @@ pub(super) fn lock_of(session: &mut BlockingSession<'_>, path: &LockPath, node: 
     Ok(Listing::new(describe(session, found)?, vec![]))
 }
 
-/// Every lock at or below these paths. A path is a lock if it has a contender, a node of another recipe, or a record of a success.
+/// Every lock at or below these paths. A path is a lock if it has a contender or a record of a success.
 pub(super) fn locks_below(session: &mut BlockingSession<'_>, roots: &[String]) -> Result<Listing> {
     let mut closed = vec![];
     // A root may be a lock of which only the record of a success is left, beside it.
@@ -205,9 +197,7 @@ pub(super) fn locks_below(session: &mut BlockingSession<'_>, roots: &[String]) -
                     next.push(format!("{base}/{child}"));
                 }
             }
-            if children.iter().any(|child| Name::parse(child).is_some())
-                || other_recipes::may_be_among(&children)
-            {
+            if children.iter().any(|child| Name::parse(child).is_some()) {
                 found.insert(path, children);
             }
         }
@@ -216,11 +206,9 @@ pub(super) fn locks_below(session: &mut BlockingSession<'_>, roots: &[String]) -
         }
         level = next;
     }
-    let (mut locks, unlisted) = describe(session, found)?;
-    locks.retain(|lock| {
-        !lock.contenders().is_empty() || !lock.other_recipes.is_empty() || lock.last_success.is_some()
-    });
-    Ok(Listing::new((locks, unlisted), closed))
+    let mut locks = describe(session, found)?;
+    locks.retain(|lock| !lock.contenders().is_empty() || lock.last_success.is_some());
+    Ok(Listing::new(locks, closed))
 }
 
 /// The locks directly below `parent`, which is empty for the root, and the nodes there that may have locks below them,
@@ -256,12 +244,8 @@ fn list(session: &mut BlockingSession<'_>, paths: &[String]) -> Result<Vec<Optio
     paths.iter().zip(answers).map(children).collect()
 }
 
-/// Reads every contender's node, every record and every node of another recipe. Also returns the paths that can't be searched for a
-/// semaphore.
-fn describe(
-    session: &mut BlockingSession<'_>,
-    locks: BTreeMap<String, Vec<String>>,
-) -> Result<(Vec<Lock>, Vec<String>)> {
+/// Reads every contender's node and every record.
+fn describe(session: &mut BlockingSession<'_>, locks: BTreeMap<String, Vec<String>>) -> Result<Vec<Lock>> {
     let names = |(path, children): (&String, &Vec<String>)| {
         let contenders = children.iter().filter(|child| Name::parse(child).is_some());
         let nodes = contenders.map(|name| NodePath::from(format!("{path}/{name}")));
@@ -276,20 +260,10 @@ fn describe(
             Err(failure) => bail!("{path}: {failure}"),
         }
     }
-    let RecipeNodes { mut by_path, unlisted } = recipe_nodes(session, &locks)?;
-    let lock = |(path, children): (String, Vec<String>)| {
-        let other_recipes = by_path.remove(&path).unwrap_or_default();
-        lock(path, &children, &nodes, other_recipes)
-    };
-    Ok((locks.into_iter().map(lock).collect(), unlisted))
+    Ok(locks.into_iter().map(|(path, children)| lock(path, &children, &nodes)).collect())
 }
 
-fn lock(
-    path: String,
-    children: &[String],
-    nodes: &BTreeMap<NodePath, ReadNode>,
-    other_recipes: Vec<RecipeNode>,
-) -> Lock {
+fn lock(path: String, children: &[String], nodes: &BTreeMap<NodePath, ReadNode>) -> Lock {
     let existing: Vec<String> = children
         .iter()
         .filter(|child| nodes.contains_key(&NodePath::from(format!("{path}/{child}"))))
@@ -304,7 +278,7 @@ fn lock(
         })
         .collect();
     let last_success = nodes.get(&record_path(&path)).map(success);
-    Lock { path, contenders: Some(contenders), other_recipes, last_success }
+    Lock { path, contenders: Some(contenders), last_success }
 }
 
 fn contender(entry: &QueueEntry<'_>, node: NodePath, read: &ReadNode) -> ListedContender {

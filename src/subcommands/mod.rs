@@ -6,7 +6,6 @@ mod forget;
 mod listing;
 mod manual;
 mod manual_text;
-mod other_recipes;
 mod owner;
 mod revoke;
 mod session;

@@ -12,7 +12,6 @@ use zklock_core::queue::record::{CURATOR_REVOKES, Record, revocation};
 use zklock_core::text::{shell_word, without_controls};
 
 use super::listing::{ListedContender, State, lock_of, locks};
-use super::other_recipes;
 use super::print;
 use super::session;
 use crate::cli::{Options, RevokeOptions};
@@ -42,23 +41,13 @@ fn revoke_in(session: &mut BlockingSession<'_>, revoke: &RevokeOptions) -> Resul
         Some(node) => lock_of(session, path, node)?,
         None => locks(session, std::slice::from_ref(path))?,
     };
-    listing.unlisted.iter().for_each(|path| log::warn!("{}", other_recipes::unlisted(path)));
-    let lock = listing.locks.pop();
-    let (contenders, other_recipes) =
-        lock.map(|lock| (lock.contenders, lock.other_recipes)).unwrap_or_default();
-    let Some(contenders) = contenders else {
+    let Some(contenders) = listing.locks.pop().and_then(|lock| lock.contenders) else {
         bail!("{path}: no permission to look there (READ): ask for it, or use other credentials");
     };
     let chosen = choose(revoke, contenders)?;
     if chosen.is_empty() {
         let why = revoke.node.as_deref().map_or_else(
-            || match other_recipes.as_slice() {
-                [] => "it is free".to_owned(),
-                other_recipes => format!(
-                    "no zklock holds it; {} uses the path and can't be asked to stop",
-                    other_recipes::summary(other_recipes)
-                ),
-            },
+            || "it is free".to_owned(),
             |node| {
                 format!(
                     "no contender has the node {}; 'zklock status {}' shows who there is",

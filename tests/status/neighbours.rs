@@ -4,9 +4,6 @@ use super::{json, status};
 use crate::support::{Case, curator, kazoo};
 use serde_json::Value;
 
-/// The name of a lock, such as a hash, that is also one of kazoo's `Semaphore`.
-const HASH: &str = "9a2c3f607a5e4d5b8a670123456789ab";
-
 /// The contenders of the case's lock.
 fn contenders(case: &Case) -> Vec<Value> {
     json(case, &[case.path()])["locks"][0]["contenders"].as_array().unwrap().clone()
@@ -71,59 +68,6 @@ fn kazoo_s_locks_are_shown_without_an_owner() {
     reader.give();
     writer.wait_held();
     writer.give();
-}
-
-#[test]
-fn a_path_of_another_recipe_is_not_shown_as_free() {
-    for (neighbour, kind, recipe, named) in [
-        (curator(), "semaphore", "curator-semaphore", "Curator's InterProcessSemaphoreV2"),
-        (curator(), "latch", "curator-latch", "Curator's LeaderLatch"),
-        (curator(), "write-lock", "zookeeper-write-lock", "ZooKeeper's WriteLock"),
-        (kazoo(), "semaphore", "kazoo-semaphore", "kazoo's Semaphore"),
-    ] {
-        let case = Case::new("status-recipe");
-        case.observer().mkdirs(case.path());
-        let held = neighbour.take(kind, case.path());
-        held.wait_held();
-        for options in [&[][..], &["--recursive"]] {
-            let text = status(&case, &[options, &["--exit-code", case.path()]].concat());
-            let text = text.assert_code(1).stdout.clone();
-            assert!(text.contains(&format!("{}  used by {named}", case.path())), "{text}");
-        }
-        let lock = json(&case, &[case.path()])["locks"][0].clone();
-        let found = &lock["neighbours"][0];
-        assert_eq!(
-            (&lock["contenders"], &found["recipe"]),
-            (&Value::Array(vec![]), &recipe.into()),
-            "{lock}"
-        );
-        let fields: Vec<_> = found.as_object().unwrap().keys().collect();
-        assert_eq!(fields, ["host", "label", "node", "recipe", "session", "since"]);
-        let node = found["node"].as_str().unwrap();
-        let owner = case.observer().stat(node).unwrap().ephemeral_owner;
-        assert_eq!(found["session"], format!("{owner:#x}"));
-        let revoked = case.zklock().args(["revoke", case.path()]).run();
-        revoked.assert_code(1).assert_stderr(named).assert_stderr("can't be asked to stop");
-        held.give();
-        let text = status(&case, &["--exit-code", case.path()]).assert_code(0).stdout.clone();
-        assert!(text.contains("free"), "{text}");
-        case.remove_semaphore();
-    }
-}
-
-/// zklock makes the path of a lock a container, which outlasts the lock for a while.
-#[test]
-fn a_lock_below_another_is_no_neighbour_whatever_its_name() {
-    let case = Case::new("status-hash");
-    let below = format!("{}/{HASH}", case.path());
-    case.zklock().args([&below, "true"]).run().assert_code(0);
-    assert!(case.observer().exists(&below));
-    for options in [&[][..], &["--recursive"]] {
-        status(&case, &[options, &["--exit-code", case.path()]].concat()).assert_code(0);
-    }
-    case.zklock().args(["revoke", case.path()]).run().assert_code(1).assert_stderr("it is free");
-    case.lock(&["-n"], ["true"]).run().assert_code(0);
-    case.observer().delete_if_there(&below);
 }
 
 #[test]

@@ -1,9 +1,8 @@
 //! `--openmetrics`: numbers for Prometheus, read by Prometheus' own parsers.
 
-use super::{end_all, holder, json, status, waiter};
-use crate::support::{Case, Metrics, NeighbourLock, curator, kazoo};
-use std::time::{SystemTime, UNIX_EPOCH};
-use zookeeper::{Acl, CreateMode, Permission};
+use super::{end_all, holder, status, waiter};
+use crate::support::{Case, Metrics};
+use zookeeper::Permission;
 
 const HOLDERS: &str = "zklock_lock_holders";
 const WAITERS: &str = "zklock_lock_waiters";
@@ -18,11 +17,6 @@ fn metrics(case: &Case, paths: &[&str]) -> Option<Metrics> {
     let output = status(case, &[&["--openmetrics"], paths].concat());
     assert_eq!(output.assert_code(0).stderr, "", "{output}");
     Metrics::parse(&output.stdout)
-}
-
-#[track_caller]
-fn now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64()
 }
 
 #[test]
@@ -49,71 +43,12 @@ fn a_queue_has_its_numbers_and_a_free_lock_has_zeros() {
 }
 
 #[test]
-fn all_holders_of_slots_and_all_readers_count() {
-    let (slots, readers) = (Case::new("metrics-slots"), Case::new("metrics-readers"));
-    let mut contenders = vec![holder(&slots, &["--slots", "2"]), holder(&slots, &["--slots", "2"])];
-    contenders.push(waiter(&slots, &["--slots", "2"], 3));
-    contenders.extend([holder(&readers, &["-s"]), holder(&readers, &["-s"])]);
-    if let Some(seen) = metrics(&slots, &[slots.path(), readers.path()]) {
-        assert_eq!((seen.of(HOLDERS, slots.path()), seen.of(WAITERS, slots.path())), (Some(2.0), Some(1.0)));
-        assert_eq!(
-            (seen.of(HOLDERS, readers.path()), seen.of(WAITERS, readers.path())),
-            (Some(2.0), Some(0.0))
-        );
-    }
-    end_all(contenders);
-}
-
-#[test]
-fn the_last_success_is_a_time_in_seconds_even_if_nobody_has_queued_since() {
-    let case = Case::new("metrics-success");
-    case.lock(&["--once-per", "1h"], ["true"]).run().assert_code(0);
-    let Some(seen) = metrics(&case, &[case.path()]) else { return };
-    let last = seen.of(LAST_SUCCESS, case.path()).unwrap();
-    let at = json(&case, &[case.path()])["locks"][0]["last_success"]["at"].as_str().unwrap().to_owned();
-    let at: jiff::Timestamp = at.parse().unwrap();
-    #[allow(clippy::cast_precision_loss, reason = "a time of this century")]
-    let at = at.as_millisecond() as f64 / 1000.0;
-    assert!((last - at).abs() < 0.0005 && (now() - last).abs() < 120.0, "{last} {at}");
-}
-
-#[test]
-fn without_a_path_every_lock_has_its_numbers() {
-    let case = Case::new("metrics-all");
-    let contenders = vec![holder(&case, &[])];
-    // Paths of other tests may be hidden, which is a warning.
-    if let Some(seen) = Metrics::parse(&status(&case, &["--openmetrics"]).assert_code(0).stdout) {
-        assert!(seen.paths(HOLDERS).contains(&case.path()), "{seen:?}");
-    }
-    if let Some(seen) = metrics(&case, &["--recursive", case.path()]) {
-        assert_eq!(seen.paths(HOLDERS), [case.path()]);
-    }
-    end_all(contenders);
-}
-
-#[test]
 fn paths_with_quotes_and_backslashes_come_back_whole() {
     let case = Case::new("metrics-escaped");
     let path = format!("{}/\"a\\nb\" {{x=\"1\"}} \u{fc}#,", case.path());
     if let Some(seen) = metrics(&case, &[&path]) {
         assert_eq!(seen.paths(HOLDERS), [path.as_str()]);
     }
-}
-
-#[test]
-fn other_programs_locks_count_since_they_queued() {
-    let case = Case::new("metrics-neighbours");
-    let other = Case::new("metrics-kazoo");
-    let held = [(curator(), "mutex", &case), (kazoo(), "lock", &other)];
-    let held = held.map(|(neighbour, kind, case)| neighbour.take(kind, case.path()));
-    held.iter().for_each(NeighbourLock::wait_held);
-    if let Some(seen) = metrics(&case, &[case.path(), other.path()]) {
-        for path in [case.path(), other.path()] {
-            assert_eq!(seen.of(HOLDERS, path), Some(1.0), "{seen:?}");
-            assert!(seen.of(HELD, path).is_some_and(|span| span < 120.0), "{seen:?}");
-        }
-    }
-    held.into_iter().for_each(NeighbourLock::give);
 }
 
 /// A monitor sees it, and so does a cron job.
@@ -140,22 +75,6 @@ fn a_queue_that_is_hidden_has_no_numbers_and_the_exit_code_says_so() {
     let Some(seen) = Metrics::parse(&output.stdout) else { return };
     assert_eq!(seen.paths(HOLDERS), [case.path()]);
     assert_eq!(seen.whole(ANSWERED), Some(1.0));
-}
-
-/// Since ZooKeeper 3.9 such a node shows only that it is there.
-#[test]
-fn a_holder_that_is_hidden_counts_but_its_time_may_be_unknown() {
-    let case = Case::new("metrics-hidden-node");
-    case.observer().mkdirs(case.path());
-    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    let acl = vec![Acl::new(Permission::DELETE, "world", "anyone")];
-    let node = case.observer().create_with_acl(&name, "", CreateMode::EphemeralSequential, acl).unwrap();
-    if let Some(seen) = metrics(&case, &[case.path()]) {
-        assert_eq!(seen.of(HOLDERS, case.path()), Some(1.0), "{seen:?}");
-        let is_shown = case.observer().stat_if_shown(&node).is_some();
-        assert_eq!(seen.of(HELD, case.path()).is_some(), is_shown, "{seen:?}");
-    }
-    case.observer().delete(&node);
 }
 
 #[test]

@@ -75,7 +75,6 @@ fn a_hidden_contender_is_shown_among_the_others() {
     assert_eq!(seen["locks"][1]["contenders"][0]["host"], "10.0.0.7");
 }
 
-/// Patched servers before 3.9 report such a node only with the next change.
 #[test]
 fn a_watch_shows_hidden_contenders_queue_and_leave() {
     let (case, owner) = (Case::new("hidden-watch"), owner());
@@ -148,24 +147,4 @@ fn a_recursive_status_skips_and_reports_unreadable_nodes() {
     let output = status(&case, &["--recursive", &above]);
     output.assert_code(0).assert_stderr(&closed).assert_stderr("READ");
     assert!(output.stdout.contains(&open), "{output}");
-}
-
-/// A Curator semaphore may be held there.
-#[test]
-fn unreadable_leases_give_exit_code_125() {
-    let (case, owner) = (Case::new("closed-leases"), owner());
-    owner.mkdirs(case.path());
-    let leases = format!("{}/leases", case.path());
-    owner.create_with_acl(&leases, "", CreateMode::Ephemeral, anyone(Permission::CREATE)).unwrap();
-    let closed = format!("{leases}: no permission to look there (READ)");
-    for (options, code) in [
-        (&[][..], 0),
-        (&["--exit-code"], 125),
-        (&["--exit-code", "-q"], 125),
-        (&["--exit-code", "--recursive"], 125),
-    ] {
-        let output = status(&case, &[options, &[case.path()]].concat());
-        assert_eq!(output.assert_code(code).stderr.matches(&closed).count(), 1, "{output}");
-    }
-    owner.delete(&leases);
 }

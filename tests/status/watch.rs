@@ -50,7 +50,7 @@ fn every_change_is_shown_as_a_document_of_one_line() {
     let documents = wait_for_documents(&watch, |documents| {
         documents.last().unwrap()["locks"][0]["last_success"]["at"].is_string()
     });
-    assert!(documents.iter().all(|document| document["version"] == 1));
+    assert!(documents.iter().all(|document| document["version"] == 2));
     assert!(documents.windows(2).all(|pair| pair[0] != pair[1]), "an unchanged state is not repeated");
     end(watch);
 }

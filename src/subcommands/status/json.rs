@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::super::listing::Lock;
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct StatusDocument<'a> {

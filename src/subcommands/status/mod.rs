@@ -16,7 +16,6 @@ use zklock_core::text::without_controls;
 
 use self::table::Style;
 use super::listing::{Listing, Lock, locks, locks_below};
-use super::other_recipes;
 use super::session::in_session;
 use super::{host_time, print};
 use crate::cli::{Options, StatusOptions};
@@ -53,8 +52,7 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
 /// Whether the listing lacks something that the user asked for: a named path can't be listed, or, with `--exit-code`,
 /// any path can't be.
 fn is_incomplete(status: &StatusOptions, listing: &Listing) -> bool {
-    !listing.closed.is_empty() && !is_recursive(status)
-        || status.exit_code && !(listing.closed.is_empty() && listing.unlisted.is_empty())
+    !listing.closed.is_empty() && !is_recursive(status) || status.exit_code && !listing.closed.is_empty()
 }
 
 /// Reports the paths that can't be listed, as errors if zklock `fails` because of them.
@@ -67,8 +65,7 @@ fn report_closed(listing: &Listing, fails: bool) {
 
 /// A message for each path that can't be listed.
 fn closed_messages(listing: &Listing) -> impl Iterator<Item = String> {
-    let unlisted = listing.unlisted.iter().map(|path| other_recipes::unlisted(path));
-    listing.closed.iter().map(|path| closed(path)).chain(unlisted)
+    listing.closed.iter().map(|path| closed(path))
 }
 
 fn closed(path: &str) -> String {

@@ -8,7 +8,6 @@ use zklock_core::queue::name::Mode;
 use zklock_core::text::without_controls;
 
 use super::super::listing::{ListedContender, Lock, State, Success};
-use super::super::other_recipes;
 use super::super::owner::place;
 use crate::ensemble::ServerTime;
 
@@ -144,20 +143,13 @@ fn row(columns: &[(&Column, usize)], contender: &ListedContender, style: &Style)
 fn heading(lock: &Lock, how: &Style) -> String {
     let path = without_controls(&lock.path);
     let path = if how.colour { style(path).bold().force_styling(true).to_string() } else { path };
-    let other_recipes = other_recipes::summary(&lock.other_recipes);
     let state = match &lock.contenders {
         None => "hidden: no permission to list the queue (READ)".to_owned(),
         Some(contenders) if !contenders.is_empty() => counts(contenders),
-        Some(_) if other_recipes.is_empty() => "free".to_owned(),
-        Some(_) => format!("used by {other_recipes}"),
-    };
-    let also_used = if other_recipes.is_empty() || state.starts_with("used") {
-        String::new()
-    } else {
-        format!("; also used by {other_recipes}")
+        Some(_) => "free".to_owned(),
     };
     let last = lock.last_success.as_ref().map(last_success).unwrap_or_default();
-    format!("{path}  {state}{also_used}{last}")
+    format!("{path}  {state}{last}")
 }
 
 /// How many contenders hold, wait, and neither.
