@@ -28,9 +28,6 @@ use crate::process::clock;
 /// The most requests in flight at once, because the ensemble serves other clients too.
 const MOST_IN_FLIGHT: usize = 500;
 
-/// How many answers to one request may be lost with the connection: the server may close it because of the request.
-const MOST_LOST: usize = 8;
-
 /// How often to check whether the caller wants to give up.
 const GIVE_UP_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -99,8 +96,10 @@ pub struct BlockingSession<'a> {
     servers: Vec<String>,
     /// What is waited for before an answer: nothing but the answer if there is a connection.
     awaited: Awaited,
-    /// A lost session has been replaced, with which requests were lost.
-    is_another: bool,
+    /// A session was opened, which hasn't been asked yet.
+    is_new: bool,
+    /// If the session is lost now, another one can be asked again.
+    is_repeatable: bool,
     /// A watched node may have changed.
     has_changed: bool,
     /// The session timeout that the servers granted.
@@ -134,13 +133,10 @@ impl EventSink for Rc<RefCell<VecDeque<Event>>> {
     }
 }
 
-/// A function that takes what it expects out of a reply, and returns any other reply.
+/// A function that takes what it expects out of a reply.
 macro_rules! expect {
     ($expected:pat => $answer:expr) => {
-        |reply| match reply {
-            $expected => Ok($answer),
-            other => Err(other),
-        }
+        |reply| if let $expected = reply { Some($answer) } else { None }
     };
 }
 
@@ -166,7 +162,8 @@ impl<'a> BlockingSession<'a> {
             wait: None,
             servers: vec![],
             awaited: Awaited::Session,
-            is_another: false,
+            is_new: true,
+            is_repeatable: true,
             has_changed: false,
             timeout: None,
         }
@@ -194,21 +191,6 @@ impl<'a> BlockingSession<'a> {
         }
         self.has_changed = false;
         Ok(())
-    }
-
-    /// Makes a request again if its answer was lost with the connection, but not for ever. The request is told how many of
-    /// its answers were lost before: it may have been carried out then.
-    pub fn ask_again<T>(
-        &mut self,
-        mut request: impl FnMut(&mut Self, usize) -> Result<Answer<T>, BlockingError>,
-    ) -> Result<Answer<T>, BlockingError> {
-        for lost in 0..MOST_LOST {
-            match request(self, lost)? {
-                Err(RequestError::ConnectionLost) => {}
-                answer => return Ok(answer),
-            }
-        }
-        Ok(Err(RequestError::ConnectionLost))
     }
 
     /// Reads a node.
@@ -295,11 +277,7 @@ impl<'a> BlockingSession<'a> {
         self.one(confirm, expect!(Reply::Confirmed(sent, _) => clock::now().since(sent)))
     }
 
-    fn one<T>(
-        &mut self,
-        request: Request,
-        decode: impl Fn(Reply) -> Result<T, Reply>,
-    ) -> Result<T, BlockingError> {
+    fn one<T>(&mut self, request: Request, decode: impl Fn(Reply) -> Option<T>) -> Result<T, BlockingError> {
         let mut answers = self.all([request], decode)?;
         answers.pop().ok_or(BlockingError::TimedOut(self.within))
     }
@@ -307,60 +285,58 @@ impl<'a> BlockingSession<'a> {
     fn all<T>(
         &mut self,
         requests: impl IntoIterator<Item = Request>,
-        decode: impl Fn(Reply) -> Result<T, Reply>,
+        decode: impl Fn(Reply) -> Option<T>,
     ) -> Result<Vec<T>, BlockingError> {
         let replies = self.ask_all(&requests.into_iter().collect::<Vec<_>>())?;
-        let other = |reply| RequestError::Other(format!("an answer to another question: {reply:?}"));
-        let decode = |reply| decode(reply).map_err(|reply| BlockingError::SessionEnded(other(reply)));
-        replies.into_iter().map(decode).collect()
+        let other =
+            || BlockingError::SessionEnded(RequestError::Other("an answer to another question".into()));
+        replies.into_iter().map(|reply| decode(reply).ok_or_else(other)).collect()
     }
 
     /// Sends requests, all in flight together. The answers are in the order of the requests. A request whose answer was
     /// lost is retried, except for those that may have been carried out and would then do something else the second time: a
     /// create would make a second node, and a delete or a write could meet another client's node.
     pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
+        self.is_repeatable = requests.iter().all(is_repeatable);
+        let replies = requests.chunks(MOST_IN_FLIGHT).map(|requests| self.ask_together(requests));
+        let replies: Result<Vec<_>, _> = replies.collect();
+        self.is_repeatable = true;
+        Ok(replies?.concat())
+    }
+
+    fn ask_together(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
         let mut answers: Vec<Option<Reply>> = vec![None; requests.len()];
         let first = self.asked;
         self.asked += requests.len();
         let question = |index| Asker::Question(QuestionIndex(first + index));
-        let (mut sent, mut answered) = (0, 0);
         let mut until = self.limit.deadline();
-        self.is_another = false;
-        while answered < requests.len() {
-            // A session that isn't open yet takes none.
-            let most = if self.awaited == Awaited::Session { sent } else { answered + MOST_IN_FLIGHT };
-            for (index, request) in requests.iter().enumerate().take(most).skip(sent) {
-                self.requester.ask(question(index), request.clone());
-                sent = index + 1;
-            }
+        self.is_new = true;
+        while answers.iter().any(Option::is_none) {
             if self.wait.is_none() {
                 self.begin_to_wait(until);
             }
-            let reply = self.next_reply(until)?;
-            if std::mem::take(&mut self.is_another) {
-                let unanswered = requests.iter().zip(&answers).enumerate().take(sent);
+            // A session that isn't open yet takes no request.
+            if self.awaited != Awaited::Session && std::mem::take(&mut self.is_new) {
+                let unanswered = requests.iter().zip(&answers).enumerate();
                 for (index, (request, _)) in unanswered.filter(|(_, (_, answer))| answer.is_none()) {
-                    if counts_each_time(request) {
-                        return Err(BlockingError::SessionEnded(RequestError::Expired));
-                    }
                     self.requester.ask(question(index), request.clone());
                 }
             }
-            let Some((Asker::Question(QuestionIndex(number)), reply)) = reply else { continue };
-            let Some((request, (index, answer))) = number
-                .checked_sub(first)
-                .and_then(|index| Some((requests.get(index)?, (index, answers.get_mut(index)?))))
-            else {
+            let Some((Asker::Question(QuestionIndex(number)), reply)) = self.next_reply(until)? else {
                 continue;
             };
-            if reply.failure() == Some(&RequestError::ConnectionLost) && !counts_each_time(request) {
+            let Some(index) = number.checked_sub(first) else { continue };
+            let (Some(request), Some(answer)) = (requests.get(index), answers.get_mut(index)) else {
+                continue;
+            };
+            if reply.failure() == Some(&RequestError::ConnectionLost) && is_repeatable(request) {
                 self.requester.ask(question(index), request.clone());
                 continue;
             }
             // Only an answer shows that a server is answering.
             until = self.limit.deadline();
             self.stop_waiting();
-            answered += usize::from(answer.replace(reply).is_none());
+            *answer = Some(reply);
         }
         Ok(answers.into_iter().flatten().collect())
     }
@@ -397,12 +373,6 @@ impl<'a> BlockingSession<'a> {
             }
         }
         Ok(true)
-    }
-
-    /// Like [`close`](Self::close), even if the caller has given up: the session's nodes are deleted with it.
-    pub fn close_in_any_case(mut self) {
-        self.gives_up = None;
-        self.close();
     }
 
     /// Ends the session, and waits a short time for its end.
@@ -488,13 +458,15 @@ impl<'a> BlockingSession<'a> {
         match change {
             SessionChange::Connected { timeout, .. } => {
                 // The watches of an earlier session are gone.
-                (self.is_another, self.has_changed) = (self.timeout.is_some(), true);
+                (self.is_new, self.has_changed) = (true, true);
                 (self.timeout, self.awaited) = (Some(timeout), Awaited::Answer);
                 self.stop_waiting();
             }
             SessionChange::ServersSay(servers) => self.servers = servers,
             SessionChange::Unreachable(servers) => return Err(BlockingError::Unreachable(servers)),
-            SessionChange::Lost(RequestError::Expired | RequestError::GivenUp) if self.timeout.is_some() => {
+            SessionChange::Lost(RequestError::Expired | RequestError::GivenUp)
+                if self.timeout.is_some() && self.is_repeatable =>
+            {
                 let settings = Settings { deadline: None, ..self.settings.clone() };
                 (self.requester, self.session) =
                     Session::open(SessionKey(0), settings, Rc::clone(&self.events));
@@ -523,21 +495,21 @@ impl<'a> BlockingSession<'a> {
     }
 }
 
-/// Whether the caller must know that an answer was lost.
-fn counts_each_time(request: &Request) -> bool {
+/// Whether a request does no harm if it is carried out twice.
+fn is_repeatable(request: &Request) -> bool {
     match request {
         Request::Create { .. }
         | Request::MakeParents(_)
         | Request::Delete(_)
         | Request::DeleteUnchanged(..)
         | Request::Write(..)
-        | Request::RecordSuccess { .. } => true,
+        | Request::RecordSuccess { .. } => false,
         Request::CreatePersistent(_)
         | Request::List(_)
         | Request::CatchUpAndList(_)
         | Request::Watch(_)
         | Request::Get(_)
         | Request::Confirm(_)
-        | Request::Try(..) => false,
+        | Request::Try(..) => true,
     }
 }

@@ -8,6 +8,7 @@ use nix::unistd::getpgrp;
 use zklock_core::exit::Exit;
 use zklock_core::message::Message;
 use zklock_core::path::NodePath;
+use zklock_core::queue::contender::ContentionError;
 use zklock_core::server_wait::ServerWait;
 use zklock_core::signal::SIGINT;
 
@@ -46,7 +47,11 @@ pub(super) fn in_session_of<T>(
         }
         error => error.into(),
     })?;
-    let done = check_chroot(&mut session, options).and_then(|()| work(&mut session));
+    // Otherwise a mistake in the connect string would look like free locks.
+    if session.has_chroot() && session.get("/".into())? == Err(RequestError::NoNode) {
+        bail!(ContentionError::NoChroot(options.ensemble.zookeeper.chroot_text().to_owned()));
+    }
+    let done = work(&mut session);
     session.close();
     done
 }
@@ -86,26 +91,18 @@ pub(super) fn line(options: &Options) -> impl FnMut(Option<String>) + use<> {
     }
 }
 
-/// Fails if the chroot doesn't exist. Without this check, a mistake in the connect string would look like free locks.
-pub(super) fn check_chroot(session: &mut BlockingSession<'_>, options: &Options) -> Result<()> {
-    let chroot = options.ensemble.zookeeper.chroot_text();
-    if session.has_chroot()
-        && let Err(RequestError::NoNode) = session.get("/".into())?
-    {
-        bail!(
-            "the chroot {chroot} of the connect string doesn't exist: create it once with \
-             'zklock check --create-chroot' and the same connect string, or correct the connect string"
-        );
-    }
-    Ok(())
-}
+/// How many answers to one request may be lost with the connection: the server may close it because of the request.
+const MOST_LOST: usize = 8;
 
 /// Deletes a node whatever version it has, again if the answer was lost. Returns whether it was there.
 pub(super) fn delete_any_version(session: &mut BlockingSession<'_>, node: &NodePath) -> Result<Answer<bool>> {
-    let answer = session.ask_again(|session, lost| match session.delete(node.clone())? {
-        // Deleted already, if an answer was lost.
-        Err(RequestError::NoNode) => Ok(Ok(lost > 0)),
-        answer => Ok(answer.map(|()| true)),
-    });
-    Ok(answer?)
+    for lost in 0..MOST_LOST {
+        match session.delete(node.clone())? {
+            Err(RequestError::ConnectionLost) => {}
+            // Deleted already, if an answer was lost.
+            Err(RequestError::NoNode) => return Ok(Ok(lost > 0)),
+            answer => return Ok(answer.map(|()| true)),
+        }
+    }
+    Ok(Err(RequestError::ConnectionLost))
 }

@@ -115,7 +115,6 @@ fn a_node_elsewhere_is_refused_before_anything_is_touched() {
         for words in [&[][..], &["--force"]] {
             let output = revoke(&case, &[&["--node", &node], words].concat());
             output.assert_code(125).assert_stderr(&format!("'{node}' isn't a node of {path}"));
-            output.assert_stderr("see 'zklock revoke --help'");
         }
     }
     assert!(job.is_running());
