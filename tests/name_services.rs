@@ -3,9 +3,13 @@
 
 use crate::support::{
     Authority, Case, DEADLINE, Keys, Server, Zklock, end, has_namespaces, name_service, shared, unshare,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
+use std::time::Duration;
 
 /// A host name that is only in zklock's own `/etc/hosts`.
 const IN_FILE: &str = "file.zklock.test";
@@ -21,8 +25,10 @@ fn with_services(case: &Case, zklock: Zklock, services: &str) -> Zklock {
     fs::write(dir.join("nsswitch.conf"), services).expect("a configuration of name services");
     fs::write(dir.join("hosts"), format!("127.0.0.1 {IN_FILE}\n")).expect("a hosts file");
     name_service(dir);
+    // Nobody is known there.
+    fs::write(dir.join("passwd"), "").expect("a file of users");
     let mount = |file: &str| format!("mount --bind '{}/{file}' /etc/{file}", dir.display());
-    let mounts = format!("{} && {}", mount("nsswitch.conf"), mount("hosts"));
+    let mounts = ["nsswitch.conf", "hosts", "passwd"].map(mount).join(" && ");
     let script = format!("{mounts} && exec \\\"\\$0\\\" \\\"\\$@\\\"");
     let unshare = unshare("--mount");
     let zklock = zklock.prelude(&format!("exec {unshare} bash -c \"{script}\" \"$0\" \"$@\""));
@@ -73,6 +79,19 @@ fn a_service_that_does_not_say_who_the_user_is_delays_nothing() {
         let output = start(&options, "echo must not run").wait(DEADLINE);
         assert_eq!(output.assert_code(124).stdout, "");
     }
+    // The connect request doesn't wait for the service, which gets half a second.
+    let asks_at_once = || {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let running = start(&["-z", &address], "echo must not run");
+        let (mut stream, _) = listener.accept().expect("zklock");
+        stream.set_read_timeout(Some(Duration::from_millis(400))).expect("a socket");
+        let is_asked = stream.read(&mut [0]).is_ok_and(|length| length == 1);
+        running.signal(Signal::SIGTERM);
+        running.wait(DEADLINE);
+        is_asked
+    };
+    wait_until("a request before the service gives up", DEADLINE, asks_at_once);
     let waiter = start(&[], "echo must not run");
     waiter.wait_for_line("waiting for", DEADLINE);
     waiter.signal(Signal::SIGINT);

@@ -220,6 +220,7 @@ mod tests {
             Path::new("/bin/true"),
             Some("x".to_owned()),
             Mode::Exclusive,
+            || {},
         );
         let marked = marked(&record.to_bytes());
         assert_eq!(revocation(&marked), Some(Some(format!("{}:{}", host(), process::id()))));

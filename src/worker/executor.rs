@@ -1,5 +1,6 @@
 //! Carries out the core's effects.
 
+use std::mem;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -52,6 +53,8 @@ pub(super) struct Executor<'a> {
     unwatched: Option<Receiver<Duration>>,
     session: Option<MainSession>,
     side_sessions: SideSessions,
+    /// Whether a node was asked for since the last [`prepare`](Self::prepare).
+    has_asked: bool,
     /// The command, until it is started.
     prepared: Option<PreparedLaunch>,
     job: Option<Job>,
@@ -80,6 +83,7 @@ impl<'a> Executor<'a> {
             unwatched: Some(unwatched),
             session: None,
             side_sessions,
+            has_asked: false,
             prepared: None,
             job: None,
             own: vec![],
@@ -115,13 +119,11 @@ impl<'a> Executor<'a> {
                 self.session = Some(MainSession::open(key, settings, &self.events, self.granted.clone()));
                 return Ok(Done::Connecting);
             }
-            // The session is connecting meanwhile, and there is no node yet.
+            // Only what the node needs, and a watch over what the servers may do: the connect request isn't written before.
             Effect::Introduce => {
                 self.worker.take_its_name();
-                let introduction = self.introduction();
                 self.watch_over_loop()?;
-                self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, self.worker)?);
-                return Ok(Done::Answer(Input::Introduced(introduction)));
+                return Ok(Done::Answer(Input::Introduced(self.introduction())));
             }
             Effect::FindAncestors => {
                 return Ok(Done::Answer(Input::Ancestors(lineage::ancestors(self.worker.monitor))));
@@ -138,7 +140,10 @@ impl<'a> Executor<'a> {
             }
             Effect::LookUp(nodes) => self.side_sessions.look_up(nodes)?,
             Effect::Clean(leftover) => self.side_sessions.clean(leftover)?,
-            Effect::ReportCreate(path) => self.worker.report_create(&path),
+            Effect::ReportCreate(path) => {
+                self.has_asked = true;
+                self.worker.report_create(&path);
+            }
             Effect::ReportNodes { session_timeout, nodes } => {
                 let millis = u64::try_from(session_timeout.as_millis()).unwrap_or(u64::MAX);
                 self.own.clone_from(&nodes);
@@ -188,6 +193,14 @@ impl<'a> Executor<'a> {
         Ok(Done::Nothing)
     }
 
+    /// Prepares the start of the command while the servers answer.
+    pub(super) fn prepare(&mut self) -> Result<()> {
+        if mem::take(&mut self.has_asked) && self.prepared.is_none() {
+            self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, self.worker)?);
+        }
+        Ok(())
+    }
+
     fn watch_over_loop(&mut self) -> Result<()> {
         let Some(granted) = self.unwatched.take() else { return Ok(()) };
         let watch = LoopWatch {
@@ -200,9 +213,12 @@ impl<'a> Executor<'a> {
         watch.start().context("can't start a thread to watch over the loop")
     }
 
-    fn introduction(&self) -> Introduction {
+    fn introduction(&mut self) -> Introduction {
         let program = Path::new(&self.plan.invocation.shown);
-        let record = identity::record(self.worker.monitor, program, self.plan.label.clone(), self.mode);
+        let session = &mut self.session;
+        let proceed = || session.iter_mut().for_each(MainSession::proceed);
+        let label = self.plan.label.clone();
+        let record = identity::record(self.worker.monitor, program, label, self.mode, proceed);
         let ids = self.plan.invocation.locks.iter().map(|_| AttemptIds(Uuid::new_v4().as_u128())).collect();
         Introduction { record, ids }
     }

@@ -106,6 +106,7 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
                 Done::Over(end) => return Ok(end),
             },
             Step::Wait(until) => {
+                executor.prepare()?;
                 events.wait(Some(executor.sources().0), until).context("can't wait for what happens")?;
                 driver.woken();
             }
