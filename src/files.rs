@@ -30,6 +30,12 @@ pub(crate) fn read_public(path: &Path) -> Result<String> {
     read(path, open(path)?.0, 1024 * 1024)
 }
 
+/// Reads a configuration file, which may hold a secret, with the metadata of the open file.
+pub(crate) fn read_settings(path: &Path) -> Result<(String, Metadata)> {
+    let (file, metadata) = open(path)?;
+    Ok((read(path, file, 1024 * 1024)?, metadata))
+}
+
 /// Refuses a file that its group or others can access. `metadata` is that of the open file, so the checked file is the
 /// one that is read.
 pub(crate) fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Result<()> {
@@ -50,7 +56,7 @@ fn open(path: &Path) -> Result<(File, Metadata)> {
 ///
 /// The file is checked after it is opened, so the checked file is the one that is read. Opening blocks neither at a
 /// named pipe nor at a terminal, and takes no controlling terminal.
-pub(crate) fn open_to_read(path: &Path) -> io::Result<(File, Metadata)> {
+fn open_to_read(path: &Path) -> io::Result<(File, Metadata)> {
     let flags = OFlag::O_NONBLOCK | OFlag::O_NOCTTY;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
     let metadata = file.metadata()?;

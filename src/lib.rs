@@ -14,4 +14,5 @@ pub mod plan;
 pub mod process;
 pub mod run;
 pub mod subcommands;
+mod values;
 pub mod worker;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::panic;
 
 use zklock::cli;
-use zklock::cli::{LogFormat, Options, StartError};
+use zklock::cli::Options;
 use zklock::output;
 use zklock::output::stdout;
 use zklock::process::end::end;
@@ -35,11 +35,10 @@ fn run_zklock() -> Exit {
     }
     let options = match cli::parse(&words) {
         Ok(options) => options,
-        Err(error) => return report(&error),
+        Err(error) => return report(error),
     };
-    let is_json = options.ensemble.log_format == LogFormat::Json;
-    output::init(options.ensemble.verbose, options.ensemble.quiet, is_json);
-    options.ensemble.unreachable_files.iter().for_each(|file| log::debug!("{file}"));
+    output::init(options.verbose, options.quiet, options.is_json);
+    options.unreachable_files.iter().for_each(|file| log::debug!("{file}"));
     let done = match &options.subcommand {
         Some(subcommand) => {
             output::queue_output();
@@ -57,18 +56,15 @@ fn run_zklock() -> Exit {
 }
 
 fn run_command(options: &Options) -> anyhow::Result<Exit> {
-    let job = options.job()?;
+    let invocation = options.lock.invocation()?;
     let nice = priority::keep_nice_for_command()?;
-    let around = run::surroundings(options.ensemble.log_format == LogFormat::Text);
-    run::run(options.plan(&job.invocation, around), &job, &options.connection(), nice)
+    let around = run::surroundings(!options.is_json);
+    run::run(options.plan(&invocation, around), &invocation, &options.connection, nice)
 }
 
 /// Reports why zklock doesn't start: help goes to stdout, and a mistake to stderr.
-fn report(error: &StartError) -> Exit {
-    let printed = match error {
-        StartError::Help(help) => stdout::print_by(|| help.print()),
-        mistake => Err(anyhow::anyhow!("{mistake}")),
-    };
+fn report(error: anyhow::Error) -> Exit {
+    let printed = error.downcast().and_then(|help: clap::Error| stdout::print_by(|| help.print()));
     printed.unwrap_or_else(|error| complain(&error))
 }
 

@@ -7,22 +7,16 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use zklock_core::acl::Acl;
+use clap::Args;
+use zklock_core::acl::{Acl, AclError};
 use zklock_core::hosts::Hosts;
 use zklock_core::path::LockPath;
 
+use crate::values;
+
 /// The variable for auth lines. There is no such option, because every user of the machine can read a process's
 /// arguments.
-pub const AUTH: &str = "ZKLOCK_AUTH";
-
-/// The command under its locks, and what only the rooms that act need to know of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobSpec {
-    /// The locks and the command.
-    pub invocation: Invocation,
-    /// What other contenders see instead of the program's name.
-    pub label: Option<String>,
-}
+pub const AUTH_VARIABLE: &str = "ZKLOCK_AUTH";
 
 /// The locks and the command of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +29,8 @@ pub struct Invocation {
     pub arguments: Vec<OsString>,
     /// The program's name for messages and for other contenders: the first word of a shell string.
     pub shown: OsString,
+    /// What other contenders see instead of the program's name.
+    pub label: Option<String>,
 }
 
 impl Invocation {
@@ -59,42 +55,76 @@ impl Invocation {
     }
 }
 
-/// How to reach the servers.
-#[derive(Debug, Clone)]
-pub struct ConnectionSpec {
-    /// The ensemble.
-    pub hosts: Hosts,
-    /// The session timeout to request.
-    pub session_timeout: Duration,
-    /// Whether to give up as soon as every server refuses the connection.
-    pub refusals_end: bool,
-    /// The credentials, the ACL and TLS.
-    pub security: SecurityChoice,
-}
+/// How to reach the servers, with which credentials and which ACL: what a command and every subcommand are told.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Connection")]
+#[allow(clippy::doc_markdown, reason = "the help shows the names as they are")]
+pub struct Connection {
+    /// ZooKeeper servers: HOST:PORT,...[/CHROOT]
+    ///
+    /// The variable ZKLOCK_ZOOKEEPER can name them instead.
+    #[arg(short, long, global = true, value_name = "HOSTS", default_value = "localhost:2181", value_parser = Hosts::parse)]
+    pub zookeeper: Hosts,
 
-/// Where the credentials and the certificates are, and who may use the nodes that zklock creates.
-#[derive(Debug, Clone)]
-pub struct SecurityChoice {
-    /// The file with credentials.
+    /// Give up if no server can be reached in this time
+    #[arg(long, global = true, value_name = "SECS", hide_short_help = true, default_value = "10s", value_parser = values::positive_time)]
+    pub connect_timeout: Duration,
+
+    /// Ask the servers for this session timeout
+    ///
+    /// After a crash the next contender runs about this much later.
+    #[arg(long, global = true, value_name = "SECS", hide_short_help = true, default_value = "30s", value_parser = values::session_timeout)]
+    pub session_timeout: Duration,
+
+    /// Read the settings from this file
+    ///
+    /// It is TOML, and replaces /etc/zklock.toml and ~/.config/zklock/config.toml. The variable ZKLOCK_CONFIG can name it
+    /// instead.
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
+    pub config: Option<PathBuf>,
+
+    /// Read credentials from this file
+    ///
+    /// Its lines are SCHEME:CREDENTIALS, such as digest:USER:PASSWORD. The variable ZKLOCK_AUTH can hold them instead.
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true, help_heading = "Security")]
     pub auth_file: Option<PathBuf>,
-    /// Credentials from other places.
-    pub auth: Vec<AuthLines>,
-    /// The permissions; `None`: the creator's with credentials, and everybody's without.
+
+    /// Who may use the nodes that zklock creates: open, creator or SCHEME:ID:PERMS,...
+    ///
+    /// The default is creator with credentials, and open without. The hash in digest:USER:HASH:PERMS is of the servers'
+    /// algorithm: SHA-1, or what their setting zookeeper.DigestAuthenticationProvider.digestAlg says.
+    #[arg(long, global = true, value_name = "ACL", hide_short_help = true, help_heading = "Security", value_parser = acl)]
     pub acl: Option<AclChoice>,
-    /// Whether to connect with TLS even if no file is named.
+
+    /// Connect with TLS
+    ///
+    /// The default port is still 2181.
+    #[arg(long, global = true, hide_short_help = true, help_heading = "Security")]
     pub tls: bool,
-    /// The file with the CA certificates to trust.
+
+    /// Trust the CA certificates in this file instead of the system's
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true, help_heading = "Security")]
     pub tls_ca: Option<PathBuf>,
-    /// The file with zklock's certificate.
+
+    /// The certificate that identifies zklock; needs --tls-key
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true, help_heading = "Security")]
     pub tls_cert: Option<PathBuf>,
-    /// The file with its key.
+
+    /// The private key of --tls-cert
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true, help_heading = "Security")]
     pub tls_key: Option<PathBuf>,
-    /// The file and the line of each option that a configuration file sets, by key.
+
+    /// Credentials from the environment or a configuration file. There is no option for them.
+    #[arg(skip)]
+    pub auth: Vec<AuthLines>,
+
+    /// Where each option was set that isn't on the command line, by its name.
+    #[arg(skip)]
     pub places: BTreeMap<&'static str, String>,
 }
 
-impl SecurityChoice {
-    /// Where this option was set, for error messages: the option itself, or the file, line and key.
+impl Connection {
+    /// Where this option was set, for error messages: the option itself, or the file and the key.
     pub fn place(&self, key: &str) -> String {
         self.places.get(key).cloned().unwrap_or_else(|| format!("--{key}"))
     }
@@ -109,6 +139,14 @@ pub enum AclChoice {
     Creator,
     /// These permissions.
     List(Acl),
+}
+
+fn acl(text: &str) -> Result<AclChoice, AclError> {
+    match text {
+        "open" => Ok(AclChoice::Open),
+        "creator" => Ok(AclChoice::Creator),
+        list => Acl::parse(list).map(AclChoice::List),
+    }
 }
 
 /// Credentials that aren't in an auth file, but in the variable or in a configuration file.
@@ -138,7 +176,8 @@ mod tests {
             let (program, arguments) = words.split_first().unwrap();
             let lock = LockPath::parse(OsStr::new("/locks/a")).unwrap();
             let (program, arguments) = (program.clone(), arguments.to_vec());
-            Invocation { locks: vec![lock], shown: program.clone(), program, arguments }.is_not_awaited()
+            Invocation { locks: vec![lock], shown: program.clone(), program, arguments, label: None }
+                .is_not_awaited()
         };
         for line in
             ["setsid job", "/usr/bin/setsid -f job -w", "setsid -- job", "setsid", "setsid -cf job --wait"]

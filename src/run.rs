@@ -16,21 +16,27 @@ use super::worker;
 use crate::ensemble::Settings;
 use crate::link::{self, InheritedState, Side};
 use crate::output;
-use crate::plan::{ConnectionSpec, Invocation, JobSpec};
+use crate::plan::{Connection, Invocation};
 use crate::process::clock;
 use crate::process::service_manager;
 
 /// Runs the command under its locks, and returns how zklock is to exit. `nice` is the command's nice value, if zklock
 /// has a lower one.
-pub fn run(plan: Plan, job: &JobSpec, connection: &ConnectionSpec, nice: Option<i32>) -> Result<Exit> {
-    fit::check(&plan, &job.invocation)?;
-    under_lock(plan, job, connection, nice).with_context(|| job.invocation.first_lock().to_string())
+pub fn run(plan: Plan, invocation: &Invocation, connection: &Connection, nice: Option<i32>) -> Result<Exit> {
+    fit::check(&plan, invocation)?;
+    under_lock(plan, invocation, connection, nice).with_context(|| invocation.first_lock().to_string())
 }
 
-fn under_lock(plan: Plan, job: &JobSpec, connection: &ConnectionSpec, nice: Option<i32>) -> Result<Exit> {
+fn under_lock(
+    plan: Plan,
+    invocation: &Invocation,
+    connection: &Connection,
+    nice: Option<i32>,
+) -> Result<Exit> {
     clock::refuse_faketime()?;
     // All files are read before there are two processes that could wait for a disk.
-    let settings = Settings::new(connection, plan.connect_by())?;
+    let mut settings = Settings::new(connection, plan.connect_by())?;
+    settings.refusals_end = plan.nonblock;
     // The usual hook would wait for a stderr that isn't read, in either process.
     panic::set_hook(Box::new(|panic| log::error!("a bug in zklock: {panic}")));
     let start = "can't start a second process to watch over the command";
@@ -38,19 +44,18 @@ fn under_lock(plan: Plan, job: &JobSpec, connection: &ConnectionSpec, nice: Opti
     let unrelated = monitor::unrelated_children()?;
     let records = plan.once_per.is_some();
     match link::split(nice).context(start)? {
-        Side::Worker(worker) => worker::work(worker, plan, job, &settings),
+        Side::Worker(worker) => worker::work(worker, plan, invocation, &settings),
         Side::Monitor(monitor) => {
             output::mute();
             let inherited = monitor.inherited;
             // The worker ends the command and releases when the monitor is gone, whatever the reason.
-            let watch =
-                || monitor::watch(monitor, unrelated, records, job.invocation.first_lock(), &settings);
+            let watch = || monitor::watch(monitor, unrelated, records, invocation.first_lock(), &settings);
             let outcome = panic::catch_unwind(AssertUnwindSafe(watch))
                 .unwrap_or_else(|_| Err(anyhow!("the monitor process failed; this is a bug in zklock")));
             output::queue_output();
             match outcome? {
                 Outcome::Exit(exit) => Ok(exit),
-                Outcome::Become(variables) => Ok(under_outer_locks(&job.invocation, &variables, inherited)),
+                Outcome::Become(variables) => Ok(under_outer_locks(invocation, &variables, inherited)),
             }
         }
     }

@@ -107,8 +107,6 @@ fn arrows_go_one_way() {
         ("src/ensemble", "zklock_core::queue"),
         ("src/ensemble", "zklock_core::lease"),
         ("src/ensemble", "zklock_core::run"),
-        ("src/config", "crate::subcommands"),
-        ("src/config", "crate::cli"),
         ("src/cli", "crate::subcommands"),
         ("crates/core/src/queue", "crate::lease"),
         ("src/process", "crate::ensemble"),

@@ -100,18 +100,6 @@ fn a_number_below_zero_is_a_wrong_value_of_its_option() {
 }
 
 #[test]
-fn a_variable_counts_for_nothing_beside_the_command_line() {
-    let case = Case::new("overridden");
-    let servers = ["-z", case.hosts()];
-    let zklock = || Zklock::bare(case.marker()).env("ZKLOCK_ZOOKEEPER", "a b");
-    zklock().arg("status").args(servers).arg(case.path()).run().assert_code(0);
-    zklock().args(servers).args(["status", case.path()]).run().assert_code(0);
-    zklock().args(["completions", "bash"]).run().assert_code(0);
-    zklock().arg("-h").run().assert_code(0);
-    zklock().args(["status", case.path()]).run().assert_code(125).assert_stderr("ZKLOCK_ZOOKEEPER: a b");
-}
-
-#[test]
 fn a_shell_string_takes_no_second_command() {
     let case = Case::new("two-commands");
     for words in [

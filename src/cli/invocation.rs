@@ -73,6 +73,7 @@ pub(super) fn parse(words: &[OsString], shell: Option<&OsStr>) -> Result<Invocat
             program: program.clone(),
             arguments: arguments.to_vec(),
             shown: program.clone(),
+            label: None,
         }),
     }
 }
@@ -96,6 +97,7 @@ fn shell_words(locks: Vec<LockPath>, string: &OsStr) -> Result<Invocation, Invoc
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), string.to_owned()],
         shown: shown.to_owned(),
+        label: None,
     })
 }
 

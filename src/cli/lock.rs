@@ -3,13 +3,14 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
 use zklock_core::duration;
 use zklock_core::queue::name::{Family, Mode};
 
 use super::invocation::{self, InvocationError};
-use super::values;
 use crate::plan::Invocation;
+use crate::values;
 
 /// How the lock is taken, held and lost.
 #[derive(Debug, Clone, Args)]
@@ -29,19 +30,19 @@ pub struct LockOptions {
     /// Let N commands run at once
     ///
     /// All contenders for a path must give the same N.
-    #[arg(long, value_name = "N", conflicts_with = "shared", value_parser = values::checked(values::slots))]
+    #[arg(long, value_name = "N", conflicts_with = "shared", value_parser = values::slots)]
     pub slots: Option<u32>,
 
     /// Skip if the command succeeded less than SECS ago
     ///
     /// It counts on whatever host that was, by the servers' clock. A skip ends as a busy lock does.
-    #[arg(long, value_name = "SECS", conflicts_with_all = ["shared", "slots"], value_parser = values::checked(values::positive_time))]
+    #[arg(long, value_name = "SECS", conflicts_with_all = ["shared", "slots"], value_parser = values::positive_time)]
     pub once_per: Option<Duration>,
 
     /// Show TEXT to other contenders and in 'status'
     ///
     /// Without it they see the program's name, never its arguments.
-    #[arg(long, value_name = "TEXT", value_parser = values::checked(values::label))]
+    #[arg(long, value_name = "TEXT", value_parser = values::label)]
     pub label: Option<String>,
 
     /// Name lock nodes as other programs on the path do: curator, curator-rw or kazoo
@@ -50,9 +51,10 @@ pub struct LockOptions {
         value_name = "FAMILY",
         default_value = "curator",
         hide_short_help = true,
-        hide_possible_values = true
+        hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(FAMILIES.map(|(name, _)| name)).map(|name| family(&name))
     )]
-    pub naming: Naming,
+    pub naming: Family,
 
     /// Don't wait: if the lock is busy, exit with 124
     #[arg(short, long, visible_aliases = ["nb", "nonblocking"], help_heading = "Waiting")]
@@ -62,17 +64,17 @@ pub struct LockOptions {
     ///
     /// A time is 90, 1.5, 500ms, 30s, 10m, 2h or 1d; 0 is -n. Connecting counts, too: zklock exits with 125 if no
     /// server can be reached in that time.
-    #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", help_heading = "Waiting", value_parser = values::checked(duration::parse))]
+    #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", help_heading = "Waiting", value_parser = duration::parse)]
     pub timeout: Option<Duration>,
 
     /// In a long wait, say every SECS who holds the lock
     ///
     /// Not where a terminal shows it anyway.
-    #[arg(long, value_name = "SECS", help_heading = "Waiting", hide_short_help = true, value_parser = values::checked(values::positive_time))]
+    #[arg(long, value_name = "SECS", help_heading = "Waiting", hide_short_help = true, value_parser = values::positive_time)]
     pub progress: Option<Duration>,
 
     /// Exit with N if the lock is busy; 0 suits cron
-    #[arg(short = 'E', long, value_name = "N", default_value_t = zklock_core::exit::CONFLICT, help_heading = "Waiting", value_parser = values::checked(values::exit_code))]
+    #[arg(short = 'E', long, value_name = "N", default_value_t = zklock_core::exit::CONFLICT, help_heading = "Waiting", value_parser = values::exit_code)]
     pub conflict_exit_code: u8,
 
     /// Run STRING by /bin/sh -c
@@ -84,11 +86,11 @@ pub struct LockOptions {
     /// Begin a forced stop of the command with this signal
     ///
     /// A name as in kill(1), such as INT or RTMIN+3, or a number.
-    #[arg(long, value_name = "SIG", default_value = "TERM", hide_short_help = true, help_heading = "Command", value_parser = values::checked(values::signal))]
+    #[arg(long, value_name = "SIG", default_value = "TERM", hide_short_help = true, help_heading = "Command", value_parser = values::signal)]
     pub signal: i32,
 
     /// Send KILL this long after that signal
-    #[arg(long, value_name = "SECS", default_value = "5s", hide_short_help = true, help_heading = "Command", value_parser = values::checked(duration::parse))]
+    #[arg(long, value_name = "SECS", default_value = "5s", hide_short_help = true, help_heading = "Command", value_parser = duration::parse)]
     pub kill_after: Duration,
 
     /// Signal only the command's first process
@@ -97,31 +99,13 @@ pub struct LockOptions {
     #[arg(long, help_heading = "Command", hide_short_help = true)]
     pub single_child: bool,
 
-    /// Ask the servers for this session timeout
-    ///
-    /// After a crash the next contender runs about this much later.
-    // Shown after the connection options that every subcommand has.
-    #[arg(long, value_name = "SECS", default_value = "30s", help_heading = "Connection", hide_short_help = true, display_order = 100, value_parser = values::checked(values::session_timeout))]
-    pub session_timeout: Duration,
-
     /// The lock, and the command with its arguments
     #[arg(value_name = "PATH [--] COMMAND", trailing_var_arg = true, hide = true, value_hint = ValueHint::CommandWithArguments)]
     pub(super) words: Vec<OsString>,
 }
 
-/// The naming of lock nodes, which decides with which other programs a path can be shared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Naming {
-    #[doc = "Curator's `InterProcessMutex`, and most others."]
-    #[value(help = None)]
-    Curator,
-    #[doc = "Curator's `InterProcessReadWriteLock`."]
-    #[value(help = None)]
-    CuratorRw,
-    #[doc = "kazoo's `Lock`, `ReadLock` and `WriteLock`."]
-    #[value(help = None)]
-    Kazoo,
-}
+const FAMILIES: [(&str, Family); 3] =
+    [("curator", Family::Curator), ("curator-rw", Family::CuratorRw), ("kazoo", Family::Kazoo)];
 
 impl LockOptions {
     /// The locks and the command.
@@ -129,10 +113,11 @@ impl LockOptions {
     /// # Errors
     /// If the words aren't locks and a command, or don't go with the options.
     pub fn invocation(&self) -> Result<Invocation, InvocationError> {
-        if self.slots.is_some() && self.naming != Naming::Curator {
+        if self.slots.is_some() && self.naming != Family::Curator {
             return Err(InvocationError::SlotsNaming);
         }
-        let invocation = invocation::parse(&self.words, self.command.as_deref())?;
+        let mut invocation = invocation::parse(&self.words, self.command.as_deref())?;
+        invocation.label.clone_from(&self.label);
         match invocation.locks.as_slice() {
             [_, _, ..] if self.once_per.is_some() => Err(InvocationError::OncePerSeveral),
             _ => Ok(invocation),
@@ -154,17 +139,12 @@ impl LockOptions {
         limit.map_or((otherwise, "--connect-timeout"), |limit| (limit, "-w"))
     }
 
-    /// How the lock nodes are named.
-    pub fn family(&self) -> Family {
-        match self.naming {
-            Naming::Curator => Family::Curator,
-            Naming::CuratorRw => Family::CuratorRw,
-            Naming::Kazoo => Family::Kazoo,
-        }
-    }
-
     /// Whether zklock exits immediately if the lock is busy: with `-n` or `-w 0`.
     pub fn gives_up_at_once(&self) -> bool {
         self.nonblock || self.timeout == Some(Duration::ZERO)
     }
+}
+
+fn family(name: &str) -> Family {
+    FAMILIES.iter().find(|(known, _)| *known == name).map_or(Family::Curator, |(_, family)| *family)
 }

@@ -1,117 +1,155 @@
 //! The command line, parsed and checked before zklock does anything else.
 
 mod completion;
-mod deferred;
 mod definition;
-mod ensemble;
 mod invocation;
 mod lock;
 mod plan;
-mod security;
-mod settings;
 mod subcommands;
-mod values;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use anyhow::{Result, anyhow};
+use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
-use thiserror::Error;
+use toml::Value;
+use zklock_core::text::escaped;
 
 pub use self::completion::{ByShell, Completion, complete, completion_request};
-pub use self::deferred::Deferred;
-pub use self::definition::{Options, definition, own_options};
-use self::definition::{is_on, is_without_servers, part_with};
-pub use self::ensemble::{Ensemble, LogFormat};
+pub use self::definition::{Options, definition};
 pub use self::invocation::InvocationError;
-pub use self::lock::{LockOptions, Naming};
-pub use self::security::SecurityOptions;
-pub use self::settings::{Setting, SettingValue, Source};
+pub use self::lock::LockOptions;
 pub use self::subcommands::{
     CheckOptions, CompletionsOptions, ForgetOptions, KnownShell, ManOptions, RevokeOptions, StatusOptions,
     Subcommand, WaitOptions,
 };
-use crate::config::{self, Config, ConfigError};
+use crate::config::{AUTH, Config, KEYS, SWITCHES};
 
-/// Why zklock doesn't start.
-#[derive(Debug, Error)]
-pub enum StartError {
-    /// The help or the version was asked for.
-    #[error(transparent)]
-    Help(clap::Error),
-    /// A mistake on the command line.
-    #[error("{0}\nzklock: for more information, try '--help'")]
-    Usage(String),
-    /// A variable has an invalid value: the variable and the reason.
-    #[error("{0}: {1}")]
-    Variable(String, String),
-    /// A configuration file can't be used.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-}
-
-/// Parses the command line `words`, of which the first is the program. Precedence: command line, environment,
-/// configuration files, defaults.
+/// Parses the command line `words`, of which the first is the program, with the settings of files and variables.
 ///
 /// # Errors
-/// If any of these has an invalid value, even one that is overridden in a configuration file; or for a request for
-/// help.
-pub fn parse(words: &[OsString]) -> Result<Options, StartError> {
-    let mut definition = definition();
-    let mut line = definition.try_get_matches_from_mut(words).map_err(mistake)?;
-    // A broken configuration file or variable doesn't affect a subcommand that doesn't need it.
-    let (config, settings) = if is_without_servers(&line) {
-        (Config::default(), vec![])
-    } else {
-        let config = read_config(&definition, &line)?;
-        let settings = settings::in_effect(&definition, &line, &config)?;
-        (config, settings)
+/// If a value is invalid, even one that is overridden; or clap's own error for a request for help.
+pub fn parse(words: &[OsString]) -> Result<Options> {
+    let is_named = |word: &OsString| word.to_str().is_some_and(|word| word == "help" || is_subcommand(word));
+    let definition =
+        || if words.iter().any(is_named) { definition() } else { definition::without_subcommands() };
+    let line =
+        definition().try_get_matches_from(words).or_else(|_| self::definition().try_get_matches_from(words));
+    let line = line.map_err(explain)?;
+    // A broken configuration file doesn't affect a subcommand that doesn't need it.
+    let mut config = match line.subcommand_name() {
+        Some("completions" | "man") => Config::default(),
+        _ => Config::read(line.get_one("config").map(PathBuf::as_path))?,
     };
-    definition::check_goes_with_subcommand(&line)?;
-    let auth = settings::auth(&line, &config);
-    let from_files = config.values().filter(|value| !is_on(&line, &value.id()));
-    let places = from_files.map(|value| (value.key(), value.place())).collect();
-    let behind = line.subcommand().map(|(_, behind)| definition::without_defaults(behind.clone()));
-    // Moved out of the line, which is as large as the definition, and is gone before the settings are parsed.
-    let mut options = Options::from_arg_matches_mut(&mut line).map_err(mistake)?;
-    drop(line);
-    if let Some(mut behind) = behind {
-        options.ensemble.update_from_arg_matches_mut(&mut behind).map_err(mistake)?;
+    if is_on(&line, "verbose") || is_on(&line, "quiet") {
+        config.remove("verbose");
+        config.remove("quiet");
     }
-    settings::put_into(&mut options, &settings, &mut definition).map_err(mistake)?;
-    options.ensemble.security.places = places;
-    options.ensemble.unreachable_files = config.unreachable().to_vec();
-    options.settings = settings;
-    options.settings.push(Setting::auth(auth.as_ref().map(|(source, _)| source)));
-    if let Some((source, lines)) = auth {
-        if let Source::Environment(_) = source {
-            options.ensemble.security.auth_file = None;
+    if is_on(&line, "auth_file") {
+        config.set_auth("", vec![]);
+    }
+    let settings: Vec<_> = config.options().collect();
+    let mut all = line.clone();
+    if !settings.is_empty() {
+        let options = settings.iter().map(|(.., option)| option);
+        let words = words.iter().take(1).chain(options).chain(words.iter().skip(1));
+        all = definition().try_get_matches_from(words).map_err(|error| blame(error, &settings))?;
+    }
+    let mut options = Options::from_arg_matches(&all).map_err(explain)?;
+    if let Some((_, behind)) = all.subcommand() {
+        options.verbose = options.verbose.saturating_add(behind.get_count("verbose"));
+        options.subcommand = Some(Subcommand::from_arg_matches(&all).map_err(explain)?);
+    }
+    match &mut options.subcommand {
+        Some(Subcommand::Revoke(revoke)) => revoke.check_node()?,
+        Some(Subcommand::Status(status)) if status.show_config => {
+            options.shown_config = shown(&line, &all, options.verbose, &config);
         }
-        options.ensemble.auth = lines;
+        _ => {}
     }
-    if let Some(Subcommand::Revoke(revoke)) = &mut options.subcommand {
-        revoke.check_node().map_err(|why| StartError::Usage(why.to_string()))?;
-    }
+    let is_overridden = |key: &str| is_on(&line, &id(key));
+    let places = settings.into_iter().map(|(key, place, _)| (key, place));
+    options.connection.places = places.filter(|(key, _)| !is_overridden(key)).collect();
+    options.connection.auth = config.auth;
+    options.unreachable_files = config.unreachable;
     Ok(options)
 }
 
-/// Why zklock doesn't start, by clap's error.
-fn mistake(error: clap::Error) -> StartError {
-    if error.use_stderr() { StartError::Usage(config::mistake(&error)) } else { StartError::Help(error) }
+fn is_subcommand(word: &str) -> bool {
+    <Subcommand as clap::Subcommand>::has_subcommand(word)
 }
 
-/// Reads the configuration file that the command line or the variable names, or else the default ones.
-fn read_config(definition: &clap::Command, line: &ArgMatches) -> Result<Config, StartError> {
-    if let Some(file) = part_with(line, "config").get_one::<PathBuf>("config") {
-        return Ok(config::read(definition, Some(file))?);
+/// Whether the option with this id is on the line.
+fn is_on(line: &ArgMatches, id: &str) -> bool {
+    let is_given = |part: &ArgMatches| {
+        part.try_contains_id(id).is_ok() && part.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    is_given(line) || line.subcommand().is_some_and(|(_, behind)| is_given(behind))
+}
+
+fn id(key: &str) -> String {
+    key.replace('-', "_")
+}
+
+/// The error about the setting that clap refuses, with its place.
+fn blame(error: clap::Error, settings: &[(&str, String, OsString)]) -> anyhow::Error {
+    let refused =
+        |option: &OsString| definition().try_get_matches_from([&OsString::from("zklock"), option]).err();
+    match settings.iter().find_map(|(_, place, option)| Some((place, refused(option)?))) {
+        Some((place, error)) => anyhow!("{place}: {}", one_line(&error)),
+        None => explain(error),
     }
-    match settings::variable("config") {
-        Some((name, file)) => config::read(definition, Some(file.as_ref())).map_err(|error| match error {
-            ConfigError::Unreadable { .. } => StartError::Variable(name.to_owned(), error.to_string()),
-            error => error.into(),
-        }),
-        None => Ok(config::read(definition, None)?),
+}
+
+/// clap's error as zklock's; a request for help as it is.
+fn explain(error: clap::Error) -> anyhow::Error {
+    if error.use_stderr() {
+        anyhow!("{}\nzklock: for more information, try '--help'", one_line(&error))
+    } else {
+        error.into()
     }
+}
+
+/// clap's message as one line in printable characters, with its tips and without its usage.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let lines = text.trim_start_matches("error: ").lines().map(str::trim);
+    let lines = lines.take_while(|line| !line.starts_with("Usage: ") && !line.starts_with("For more "));
+    // No lock path looks like an option.
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("tip: to pass '"));
+    escaped(lines.collect::<Vec<_>>().join(" ").replace(" tip: ", "; ").as_bytes())
+}
+
+/// A configuration file with the settings in effect, and the source of each as a comment. Defaults, and settings without a
+/// value or with a hidden one, are comments.
+fn shown(line: &ArgMatches, all: &ArgMatches, verbose: u8, config: &Config) -> String {
+    let text = |id: &str| {
+        let value = all.get_raw(id)?.next_back()?.to_string_lossy().into_owned();
+        Some(Value::String(value).to_string())
+    };
+    let row = |&key: &&'static str| {
+        let id = id(key);
+        let value = match key {
+            "verbose" => Some(verbose.to_string()),
+            _ if SWITCHES.contains(&key) => Some(all.get_flag(&id).to_string()),
+            _ => text(&id),
+        };
+        let source = if is_on(line, &id) { "command line" } else { config.source(key).unwrap_or("default") };
+        match value {
+            None => (format!("# {key} is not set"), source),
+            Some(value) if source == "default" => (format!("# {key} = {value}"), source),
+            Some(value) => (format!("{key} = {value}"), source),
+        }
+    };
+    let auth = match config.source(AUTH) {
+        Some(source) => (format!("# {AUTH} is hidden; copy it from there"), source),
+        None => (format!("# {AUTH} is not set"), "default"),
+    };
+    let rows: Vec<_> = KEYS.iter().map(row).chain([auth]).collect();
+    let width = rows.iter().map(|(setting, _)| setting.len()).max().unwrap_or_default();
+    let lines = rows.iter().map(|(setting, source)| format!("{setting:width$}  # {source}"));
+    lines.collect::<Vec<_>>().join("\n") + "\n"
 }
 
 #[cfg(test)]
@@ -120,57 +158,55 @@ mod tests {
 
     use super::*;
 
-    fn parsed(words: &[&str]) -> Result<Options, clap::Error> {
-        let words = std::iter::once("zklock").chain(words.iter().copied());
-        Options::from_arg_matches(&definition().try_get_matches_from(words)?)
+    fn parsed(line: &str) -> Result<Options> {
+        let words: Vec<OsString> =
+            format!("zklock --config /dev/null {line}").split(' ').map(Into::into).collect();
+        parse(&words)
     }
 
     #[test]
     fn the_definition_is_sound() {
         definition().debug_assert();
+        definition::without_subcommands().debug_assert();
     }
 
     #[test]
     fn options_end_at_the_first_path() {
-        let options = parsed(&["-n", "/a", "ls", "-n", "--", "-v"]).unwrap();
-        assert!(options.lock.nonblock && options.ensemble.verbose == 0);
+        let options = parsed("-n /a ls -n -- -v").unwrap();
+        assert!(options.lock.nonblock && options.verbose == 0);
         assert!(options.lock.invocation().is_ok_and(|invocation| invocation.arguments.len() == 3));
     }
 
     #[test]
     fn the_last_of_a_repeated_option_counts() {
-        let options = parsed(&["-w", "3", "--wait", "4.5", "/a", "true"]);
+        let options = parsed("-w 3 --wait 4.5 /a true");
         assert!(options.is_ok_and(|options| options.lock.timeout == Some(Duration::from_millis(4500))));
     }
 
     #[test]
     fn unknown_options_are_refused_and_not_taken_for_a_path() {
-        assert!(parsed(&["--nonsense", "/a", "true"]).is_err());
-        assert!(parsed(&["-Z", "/a", "true"]).is_err());
+        assert!(parsed("--nonsense /a true").is_err());
+        assert!(parsed("-Z /a true").is_err());
     }
 
     #[test]
     fn a_subcommand_is_distinguished_from_a_path_and_a_command() {
-        let subcommand = |words: &[&str]| parsed(words).unwrap().subcommand;
-        assert!(matches!(subcommand(&["status"]), Some(Subcommand::Status(_))));
-        assert!(matches!(subcommand(&["-z", "h:1", "status", "--json", "/a"]), Some(Subcommand::Status(_))));
-        assert!(matches!(subcommand(&["revoke", "/a", "--force"]), Some(Subcommand::Revoke(_))));
-        assert!(subcommand(&["/a", "status"]).is_none());
-        assert!(subcommand(&["/status", "--", "revoke", "/a"]).is_none());
+        let subcommand = |line| parsed(line).unwrap().subcommand;
+        assert!(matches!(subcommand("status"), Some(Subcommand::Status(_))));
+        assert!(matches!(subcommand("-z h:1 status --json /a"), Some(Subcommand::Status(_))));
+        assert!(matches!(subcommand("revoke /a --force"), Some(Subcommand::Revoke(_))));
+        assert!(subcommand("/a status").is_none());
+        assert!(subcommand("/status -- revoke /a").is_none());
     }
 
     #[test]
-    fn servers_may_be_named_before_and_after_a_subcommand() {
+    fn what_every_subcommand_has_may_stand_before_it_and_behind_it() {
         for (line, verbose) in
-            [("-z h:1 -vv status", 2), ("-z h:2 -v status -z h:1 -vvv", 3), ("status -z h:1", 0)]
+            [("-z h:1 -vv status", 2), ("-z h:2 -v status -z h:1 -vvv", 4), ("status -z h:1", 0)]
         {
-            let words: Vec<OsString> = format!("zklock {line}").split(' ').map(Into::into).collect();
-            let ensemble = parse(&words).unwrap().ensemble;
-            assert_eq!(
-                (ensemble.zookeeper.to_string().as_str(), ensemble.verbose),
-                ("h:1", verbose),
-                "{line}"
-            );
+            let options = parsed(line).unwrap();
+            let servers = options.connection.zookeeper.to_string();
+            assert_eq!((servers.as_str(), options.verbose), ("h:1", verbose), "{line}");
         }
     }
 }

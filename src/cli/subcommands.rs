@@ -9,26 +9,25 @@ use zklock_core::duration;
 use zklock_core::path::{LockPath, NodePath, PathError};
 use zklock_core::text::escaped;
 
-use super::deferred::Deferred;
-use super::values;
+use crate::values;
 
 // A subcommand with its options. It has no doc comment: clap would make it the first line of zklock's own help.
 #[derive(Debug, Clone, clap::Subcommand)]
 pub enum Subcommand {
     /// Show who holds the locks and who waits
-    Status(Deferred<StatusOptions>),
+    Status(StatusOptions),
     /// Ask the holder of a lock to give it up
-    Revoke(Deferred<RevokeOptions>),
+    Revoke(RevokeOptions),
     /// Wait until all that now hold or queue for locks are gone, and take none
-    Wait(Deferred<WaitOptions>),
+    Wait(WaitOptions),
     /// Check whether the servers, timeouts and permissions are ready for locks
-    Check(Deferred<CheckOptions>),
+    Check(CheckOptions),
     /// Delete the --once-per record of a lock, so that the next run is due
-    Forget(Deferred<ForgetOptions>),
+    Forget(ForgetOptions),
     /// Print the completions for a shell, on stdout
-    Completions(Deferred<CompletionsOptions>),
+    Completions(CompletionsOptions),
     /// Print the manual page, on stdout
-    Man(Deferred<ManOptions>),
+    Man(ManOptions),
 }
 
 /// The options of `status`.
@@ -60,7 +59,7 @@ pub struct StatusOptions {
     pub show_config: bool,
 
     /// The locks; without any, every lock that the servers have
-    #[arg(value_name = "PATH", value_parser = values::checked(path_to_show))]
+    #[arg(value_name = "PATH", value_parser = path_to_show)]
     pub paths: Vec<LockPath>,
 }
 
@@ -68,11 +67,11 @@ pub struct StatusOptions {
 #[derive(Debug, Clone, Args)]
 pub struct RevokeOptions {
     /// The lock
-    #[arg(value_name = "PATH", value_parser = values::checked(lock_path))]
+    #[arg(value_name = "PATH", value_parser = lock_path)]
     pub path: LockPath,
 
     /// This contender, holding or waiting: its node's name, as 'status' shows it
-    #[arg(long, value_name = "NODE", conflicts_with = "all", value_parser = values::checked(node))]
+    #[arg(long, value_name = "NODE", conflicts_with = "all", value_parser = node)]
     pub node: Option<String>,
 
     /// Every contender, holding or waiting
@@ -110,22 +109,18 @@ pub struct WaitOptions {
     pub nonblock: bool,
 
     /// Wait at most SECS for all of them, then exit with 124; 0 is -n
-    #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", value_parser = values::checked(duration::parse))]
+    #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", value_parser = duration::parse)]
     pub timeout: Option<Duration>,
 
-    #[arg(long, hide = true, value_parser = values::checked(no_progress))]
+    #[arg(long, hide = true, value_parser = no_progress)]
     progress: Option<String>,
 
     /// Exit with N if a lock is busy
-    #[arg(short = 'E', long, value_name = "N", value_parser = values::checked(values::exit_code))]
+    #[arg(short = 'E', long, value_name = "N", value_parser = values::exit_code)]
     pub conflict_exit_code: Option<u8>,
 
-    /// Session timeout to ask of ZooKeeper, instead of the one in the configuration or 30s
-    #[arg(long, value_name = "SECS", value_parser = values::checked(values::session_timeout))]
-    pub session_timeout: Option<Duration>,
-
     /// The locks
-    #[arg(value_name = "PATH", required = true, value_parser = values::checked(lock_path))]
+    #[arg(value_name = "PATH", required = true, value_parser = lock_path)]
     pub paths: Vec<LockPath>,
 }
 
@@ -140,12 +135,8 @@ pub struct CheckOptions {
     #[arg(long)]
     pub create_chroot: bool,
 
-    /// Session timeout to ask of ZooKeeper, instead of the one in the configuration or 30s
-    #[arg(long, value_name = "SECS", value_parser = values::checked(values::session_timeout))]
-    pub session_timeout: Option<Duration>,
-
     /// The lock whose permissions are checked too
-    #[arg(value_name = "PATH", value_parser = values::checked(lock_path))]
+    #[arg(value_name = "PATH", value_parser = lock_path)]
     pub path: Option<LockPath>,
 }
 
@@ -153,7 +144,7 @@ pub struct CheckOptions {
 #[derive(Debug, Clone, Args)]
 pub struct ForgetOptions {
     /// The lock
-    #[arg(value_name = "PATH", value_parser = values::checked(lock_path))]
+    #[arg(value_name = "PATH", value_parser = lock_path)]
     pub path: LockPath,
 }
 

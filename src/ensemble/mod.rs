@@ -37,7 +37,7 @@ pub use zklock_core::protocol::{
     SessionKey,
 };
 
-use crate::plan::ConnectionSpec;
+use crate::plan::Connection;
 use crate::process::{limits, open_files};
 
 /// Everything needed to open a session.
@@ -61,15 +61,15 @@ impl Settings {
     /// # Errors
     /// If a file can't be read or others can read its secret, if its content is invalid, if options contradict each
     /// other, or if too few files may be open.
-    pub fn new(connection: &ConnectionSpec, deadline: BootTime) -> Result<Self> {
-        open_files::check_limit(connection.hosts.servers.len())?;
+    pub fn new(connection: &Connection, deadline: BootTime) -> Result<Self> {
+        open_files::check_limit(connection.zookeeper.servers.len())?;
         limits::check_memory()?;
         Ok(Self {
-            hosts: connection.hosts.clone(),
+            hosts: connection.zookeeper.clone(),
             session_timeout: connection.session_timeout,
             deadline: Some(deadline),
-            refusals_end: connection.refusals_end,
-            security: security::resolve(&connection.security)?,
+            refusals_end: false,
+            security: security::resolve(connection)?,
         })
     }
 }

@@ -54,7 +54,7 @@ fn paths(completion: &Completion) -> Result<Vec<String>> {
         .chain(completion.connection.iter().map(String::as_str))
         .chain(["/-", "-"]);
     let mut options = cli::parse(&words.map(Into::into).collect::<Vec<_>>())?;
-    options.ensemble.connect_timeout = CONNECT_LIMIT.min(options.ensemble.connect_timeout);
+    options.connection.connect_timeout = CONNECT_LIMIT.min(options.connection.connect_timeout);
     let parent = typed.rsplit_once('/').map_or("", |(parent, _)| parent);
     let mut paths = session::in_session(&options, |session| paths_below(session, parent))?;
     paths.retain(|path| path.starts_with(typed));

@@ -21,7 +21,7 @@ pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
         )),
         _ => Ok(format!("{path}: no success is recorded\n")),
     })?;
-    if options.ensemble.quiet { Ok(Exit::Code(0)) } else { print(message.as_bytes()) }
+    if options.quiet { Ok(Exit::Code(0)) } else { print(message.as_bytes()) }
 }
 
 /// Reads the record, if there is one. A record without READ is returned as hidden: zklock may be able to delete it.

@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
+use clap::Arg;
 use clap_mangen::Man;
 
 use super::manual_text;
-use crate::cli::{definition, own_options};
+use crate::cli::definition;
 
 /// The manual page, in roff.
 pub fn manual() -> io::Result<Vec<u8>> {
@@ -32,7 +33,8 @@ fn subcommands(text: &mut Vec<u8>) -> io::Result<()> {
     for subcommand in definition.get_subcommands() {
         writeln!(text, ".SS zklock {}", subcommand.get_name())?;
         writeln!(text, "{}.", roff(&subcommand.get_about().map(ToString::to_string).unwrap_or_default()))?;
-        for arg in own_options(subcommand) {
+        let is_own = |arg: &&Arg| !arg.is_global_set() && arg.get_id() != "help" && arg.get_id() != "verbose";
+        for arg in subcommand.get_arguments().filter(is_own) {
             let value = arg.get_value_names().unwrap_or_default().first().map(ToString::to_string);
             let value = value.filter(|_| arg.get_action().takes_values());
             let short = arg.get_short().map(|short| format!("\\fB\\-{short}\\fR, ")).unwrap_or_default();

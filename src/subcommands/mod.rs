@@ -9,7 +9,6 @@ mod manual_text;
 mod owner;
 mod revoke;
 mod session;
-mod settings;
 mod status;
 mod wait;
 
@@ -29,9 +28,7 @@ use crate::process::sys;
 pub fn run(subcommand: &Subcommand, options: &Options) -> Result<Exit> {
     sys::end_process_1_by(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
     match subcommand {
-        Subcommand::Status(status) if status.show_config => {
-            print(settings::toml(&options.settings).as_bytes())
-        }
+        Subcommand::Status(status) if status.show_config => print(options.shown_config.as_bytes()),
         Subcommand::Status(status) => status::run(status, options),
         Subcommand::Revoke(revoke) => revoke::run(revoke, options),
         Subcommand::Wait(wait) => wait::run(wait, options),

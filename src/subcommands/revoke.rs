@@ -29,7 +29,7 @@ pub(super) fn run(revoke: &RevokeOptions, options: &Options) -> Result<Exit> {
     let text = session::in_session(options, |session| revoke_in(session, revoke))?;
     match text {
         None => Ok(Exit::Code(NO_CONTENDER)),
-        Some(_) if options.ensemble.quiet => Ok(Exit::Code(0)),
+        Some(_) if options.quiet => Ok(Exit::Code(0)),
         Some(text) => print(text.as_bytes()),
     }
 }

@@ -12,7 +12,7 @@ use zklock_core::queue::contender::ContentionError;
 use zklock_core::server_wait::ServerWait;
 use zklock_core::signal::SIGINT;
 
-use crate::cli::{LogFormat, Options, Subcommand};
+use crate::cli::{Options, Subcommand};
 use crate::ensemble::{Answer, BlockingError, BlockingSession, Limit, RequestError, Settings};
 use crate::output;
 use crate::process::clock;
@@ -23,8 +23,8 @@ pub(super) fn in_session<T>(
     options: &Options,
     work: impl FnOnce(&mut BlockingSession<'_>) -> Result<T>,
 ) -> Result<T> {
-    let connect_timeout = options.ensemble.connect_timeout;
-    let settings = Settings::new(&options.connection(), clock::now() + connect_timeout)?;
+    let connect_timeout = options.connection.connect_timeout;
+    let settings = Settings::new(&options.connection, clock::now() + connect_timeout)?;
     let within = (connect_timeout, "--connect-timeout");
     in_session_of(options, settings, Limit::Each(connect_timeout), within, work)
 }
@@ -49,7 +49,7 @@ pub(super) fn in_session_of<T>(
     })?;
     // Otherwise a mistake in the connect string would look like free locks.
     if session.has_chroot() && session.get("/".into())? == Err(RequestError::NoNode) {
-        bail!(ContentionError::NoChroot(options.ensemble.zookeeper.chroot_text().to_owned()));
+        bail!(ContentionError::NoChroot(options.connection.zookeeper.chroot_text().to_owned()));
     }
     let done = work(&mut session);
     session.close();
@@ -76,7 +76,7 @@ pub(super) fn tells(options: &Options) -> impl FnMut(Option<&ServerWait>) + use<
 
 /// Shows a wait in a line on the terminal, if there is one and `-q` or JSON don't hide it. Ctrl-C removes the line.
 pub(super) fn line(options: &Options) -> impl FnMut(Option<String>) + use<> {
-    let is_shown = options.ensemble.log_format == LogFormat::Text && output::can_draw_line();
+    let is_shown = !options.is_json && output::can_draw_line();
     if is_shown {
         // An error means that a handler is there already, or that SIGINT is ignored.
         let _ = ctrlc::try_set_handler(|| {

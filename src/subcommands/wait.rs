@@ -27,11 +27,10 @@ pub(super) fn run(wait: &WaitOptions, options: &Options) -> Result<Exit> {
     let mut lock = options.lock.clone();
     (lock.nonblock, lock.timeout) = (lock.nonblock || wait.nonblock, wait.timeout.or(lock.timeout));
     let nonblock = lock.gives_up_at_once();
-    let (limit, option) = lock.connect_limit(options.ensemble.connect_timeout);
+    let (limit, option) = lock.connect_limit(options.connection.connect_timeout);
     let began = clock::now();
     let until = (nonblock || option == "-w").then(|| began + limit);
-    let mut settings = Settings::new(&options.connection(), began + limit)?;
-    settings.session_timeout = wait.session_timeout.unwrap_or(lock.session_timeout);
+    let mut settings = Settings::new(&options.connection, began + limit)?;
     settings.refusals_end = nonblock;
     in_session_of(options, settings, Limit::Until(until), (limit, option), |session| {
         // All of them before the first wait: contenders that come later don't count.

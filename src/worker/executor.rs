@@ -20,7 +20,7 @@ use crate::ensemble::Settings;
 use crate::job::{Job, PreparedLaunch, lineage};
 use crate::link::WorkerSide;
 use crate::output;
-use crate::plan;
+use crate::plan::Invocation;
 use crate::process::{identity, service_manager, sys};
 use crate::worker::inbox::Emitter;
 use crate::worker::loop_watch::LoopWatch;
@@ -43,7 +43,7 @@ pub(super) enum Done {
 #[derive(Debug)]
 pub(super) struct Executor<'a> {
     worker: &'a mut WorkerSide,
-    plan: &'a plan::JobSpec,
+    invocation: &'a Invocation,
     mode: Mode,
     settings: &'a Settings,
     events: Emitter,
@@ -66,7 +66,7 @@ impl<'a> Executor<'a> {
     /// An executor that hasn't opened a session or started a command.
     pub(super) fn new(
         worker: &'a mut WorkerSide,
-        plan: &'a plan::JobSpec,
+        invocation: &'a Invocation,
         mode: Mode,
         settings: &'a Settings,
         events: Emitter,
@@ -75,7 +75,7 @@ impl<'a> Executor<'a> {
         let (granted, unwatched) = channel();
         Self {
             worker,
-            plan,
+            invocation,
             mode,
             settings,
             events,
@@ -153,7 +153,7 @@ impl<'a> Executor<'a> {
                 self.worker.command_begins(deadline);
                 let prepared = match self.prepared.take() {
                     Some(prepared) => prepared,
-                    None => PreparedLaunch::new(&self.plan.invocation, self.worker)?,
+                    None => PreparedLaunch::new(self.invocation, self.worker)?,
                 };
                 let started = Job::start(prepared, &variables, self.worker, latest);
                 let started = started.map(|job| self.job = Some(job));
@@ -196,7 +196,7 @@ impl<'a> Executor<'a> {
     /// Prepares the start of the command while the servers answer.
     pub(super) fn prepare(&mut self) -> Result<()> {
         if mem::take(&mut self.has_asked) && self.prepared.is_none() {
-            self.prepared = Some(PreparedLaunch::new(&self.plan.invocation, self.worker)?);
+            self.prepared = Some(PreparedLaunch::new(self.invocation, self.worker)?);
         }
         Ok(())
     }
@@ -208,18 +208,18 @@ impl<'a> Executor<'a> {
             page: self.worker.page(),
             session_timeout: self.settings.session_timeout,
             granted,
-            path: self.plan.invocation.first_lock().clone(),
+            path: self.invocation.first_lock().clone(),
         };
         watch.start().context("can't start a thread to watch over the loop")
     }
 
     fn introduction(&mut self) -> Introduction {
-        let program = Path::new(&self.plan.invocation.shown);
+        let program = Path::new(&self.invocation.shown);
         let session = &mut self.session;
         let proceed = || session.iter_mut().for_each(MainSession::proceed);
-        let label = self.plan.label.clone();
+        let label = self.invocation.label.clone();
         let record = identity::record(self.worker.monitor, program, label, self.mode, proceed);
-        let ids = self.plan.invocation.locks.iter().map(|_| AttemptIds(Uuid::new_v4().as_u128())).collect();
+        let ids = self.invocation.locks.iter().map(|_| AttemptIds(Uuid::new_v4().as_u128())).collect();
         Introduction { record, ids }
     }
 

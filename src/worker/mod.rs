@@ -19,15 +19,15 @@ use self::main_session::MainSession;
 use crate::ensemble::Settings;
 use crate::link::{WorkerSide, clean};
 use crate::output;
-use crate::plan::JobSpec;
+use crate::plan::Invocation;
 use crate::process::system_error::explain;
 use crate::process::{clock, sys};
 
 /// Runs the command under its locks, tells the monitor how zklock is to exit, and ends this process.
-pub fn work(mut worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> ! {
+pub fn work(mut worker: WorkerSide, plan: Plan, invocation: &Invocation, settings: &Settings) -> ! {
     output::queue_output();
-    let ended = begin(&mut worker, plan, job, settings);
-    let end = ended.with_context(|| job.invocation.first_lock().to_string()).unwrap_or_else(|error| {
+    let ended = begin(&mut worker, plan, invocation, settings);
+    let end = ended.with_context(|| invocation.first_lock().to_string()).unwrap_or_else(|error| {
         output::erase_line();
         log::error!("{}", explain(&error));
         if error.is::<UnattendedError>() {
@@ -54,14 +54,14 @@ pub fn work(mut worker: WorkerSide, plan: Plan, job: &JobSpec, settings: &Settin
     sys::exit_at_once(0)
 }
 
-fn begin(worker: &mut WorkerSide, plan: Plan, job: &JobSpec, settings: &Settings) -> Result<End> {
+fn begin(worker: &mut WorkerSide, plan: Plan, invocation: &Invocation, settings: &Settings) -> Result<End> {
     if !worker.set_up().context("can't become a subreaper")? {
         // The monitor is already dead, and nothing has been started.
         return Ok(End::Exit(Exit::Code(exit::FAILURE)));
     }
     let (emitter, mut events) = inbox::channel().context("can't make a channel for events")?;
     events.listen().context("can't listen for signals")?;
-    let mut executor = Executor::new(worker, job, plan.mode, settings, emitter);
+    let mut executor = Executor::new(worker, invocation, plan.mode, settings, emitter);
     let mut driver = Driver::begin(plan, clock::now());
     let ended = panic::catch_unwind(AssertUnwindSafe(|| run_loop(&mut driver, &mut executor, &events)));
     let ended = ended.unwrap_or_else(|_| Err(anyhow!("this is a bug in zklock")));

@@ -100,13 +100,10 @@ fn quietly_only_faults_are_told() {
 }
 
 #[test]
-fn options_of_the_lock_are_refused_except_for_the_session_timeout() {
+fn the_session_timeout_may_stand_before_the_subcommand_and_behind_it() {
     let case = Case::new("check-options");
-    case.zklock()
-        .args(["-n", "check"])
-        .run()
-        .assert_code(125)
-        .assert_stderr("--nonblock doesn't go with 'check'");
-    let output = case.zklock().args(["--session-timeout", "20", "check"]).run();
-    assert_line(output.assert_code(0), "ok", "session", "timeout 20s");
+    for words in [["--session-timeout", "20", "check"], ["check", "--session-timeout", "20"]] {
+        let output = case.zklock().args(words).run();
+        assert_line(output.assert_code(0), "ok", "session", "timeout 20s");
+    }
 }

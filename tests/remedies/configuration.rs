@@ -13,36 +13,6 @@ fn with_file(case: &Case, text: &str) -> (PathBuf, Output) {
     (file, output)
 }
 
-/// What the message says to write is accepted.
-#[test]
-fn what_to_write_into_a_file_is_accepted() {
-    let case = Case::new("remedy-file");
-    for mistake in ["timeout = 5s", "label = two words # x", "label = 99999999999999999999", "signal = INT"] {
-        let (_, refused) = with_file(&case, mistake);
-        let instead = between(&refused.assert_code(125).stderr, "write ", "\n").to_owned();
-        let (_, accepted) = with_file(&case, &instead);
-        assert_eq!(accepted.assert_code(0).stdout, "ran\n", "{mistake}");
-    }
-    for (mistake, remedy, instead) in [
-        ("tiemout = 5", "known are zookeeper, connect-timeout, session-timeout, timeout, ", "timeout = 5"),
-        ("quiet = 1", "must be true or false", "quiet = true"),
-        ("verbose = 300", "must be a number: 1 is -v, 2 is -vv", "verbose = 2"),
-        ("label = ''", "an empty text is no value; remove the line", ""),
-        ("label = true", "must be a string or a number", "label = 'x'"),
-        ("zookeeper = ['a', 1]", "must be a string, or a list of strings", "acl = ['world:anyone:cdrwa']"),
-        ("timeout = 5\ntimeout = 6", "'timeout' is set already, in line 1", "timeout = 5"),
-        ("connect-timeout = 1e999", "the number is too large; write a smaller one", "connect-timeout = 9"),
-    ] {
-        let (_, refused) = with_file(&case, mistake);
-        refused.assert_code(125).assert_stderr(remedy);
-        let (_, accepted) = with_file(&case, instead);
-        assert_eq!(accepted.assert_code(0).stdout, "ran\n", "{mistake}");
-    }
-    let (_, refused) = with_file(&case, "nonblock = true");
-    refused.assert_code(125).assert_stderr("a file can't set it, only the command line");
-    case.lock(&["--nonblock"], ["true"]).run().assert_code(0);
-}
-
 /// The message shows the command that hides a file with a secret, also if its name has a blank.
 #[test]
 fn a_file_with_a_secret_is_accepted_after_the_command_in_the_message() {

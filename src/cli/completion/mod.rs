@@ -155,7 +155,6 @@ mod tests {
         assert_eq!(words("zklock status --re"), ["--recursive"]);
         assert_eq!(words("zklock revoke --f"), ["--force"]);
         assert_eq!(words("zklock revoke --zoo"), ["--zookeeper"]);
-        assert!(words("zklock man --t").is_empty());
         assert!(words("zklock /a --ti").is_empty() && words("zklock -- st").contains(&"status".to_owned()));
     }
 

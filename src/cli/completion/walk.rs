@@ -2,7 +2,6 @@
 
 use clap::{Arg, ArgAction, Command};
 
-use super::super::definition::is_shared;
 use super::{Completion, described, has_long, locks, options, value};
 
 /// A scan of the words before the one to complete.
@@ -84,7 +83,7 @@ impl<'a> Walk<'a> {
     /// Records an option or a value if it says how to reach the servers.
     fn keep(&mut self, arg: &Arg, word: &str) {
         self.is_string_given |= arg.get_id() == "command";
-        if is_shared(arg) {
+        if arg.is_global_set() || arg.get_id() == "verbose" {
             self.connection.push(word.to_owned());
         }
     }

@@ -5,7 +5,7 @@ use zklock_core::acl::Acl;
 
 use super::{CredentialError, Security, Tls};
 use crate::files;
-use crate::plan::{AUTH, AclChoice, SecurityChoice};
+use crate::plan::{AUTH_VARIABLE, AclChoice, Connection};
 use crate::process::memory;
 
 /// Reads and checks the files.
@@ -15,7 +15,7 @@ use crate::process::memory;
 /// # Errors
 /// If a file can't be read or other users can read its secret, if its content is invalid, or if options contradict
 /// each other.
-pub(in crate::ensemble) fn resolve(chosen: &SecurityChoice) -> Result<Security> {
+pub(in crate::ensemble) fn resolve(chosen: &Connection) -> Result<Security> {
     let mut security = Security::default();
     let mut add = |place: &str, text: &str| -> Result<()> {
         let added = security.credentials.add_lines(text);
@@ -43,7 +43,7 @@ pub(in crate::ensemble) fn resolve(chosen: &SecurityChoice) -> Result<Security> 
     Ok(security)
 }
 
-fn tls(chosen: &SecurityChoice) -> Result<Option<Tls>> {
+fn tls(chosen: &Connection) -> Result<Option<Tls>> {
     let identity = match (&chosen.tls_cert, &chosen.tls_key) {
         (Some(certificate), Some(key)) => Some((certificate.as_path(), key.as_path())),
         (Some(_), None) => {
@@ -61,7 +61,7 @@ fn tls(chosen: &SecurityChoice) -> Result<Option<Tls>> {
     Tls::new(chosen.tls_ca.as_deref(), identity).map(Some)
 }
 
-fn acl(chosen: &SecurityChoice, is_authenticated: bool) -> Result<Acl> {
+fn acl(chosen: &Connection, is_authenticated: bool) -> Result<Acl> {
     let acl = match &chosen.acl {
         None if is_authenticated => Acl::creator(),
         None | Some(AclChoice::Open) => Acl::open(),
@@ -75,7 +75,7 @@ fn acl(chosen: &SecurityChoice, is_authenticated: bool) -> Result<Acl> {
         };
         bail!(
             "{} {written} gives the nodes to their creator, which needs credentials: \
-             add --auth-file FILE, {AUTH} or --tls-cert FILE, or use --acl open",
+             add --auth-file FILE, {AUTH_VARIABLE} or --tls-cert FILE, or use --acl open",
             chosen.place("acl")
         );
     }

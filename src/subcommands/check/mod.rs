@@ -22,9 +22,8 @@ use crate::process::{clock, thread};
 
 pub(super) fn run(check: &CheckOptions, options: &Options) -> Result<Exit> {
     refuse_faketime()?;
-    let (began, limit) = (clock::now(), options.ensemble.connect_timeout);
-    let mut settings = Settings::new(&options.connection(), began + limit)?;
-    settings.session_timeout = check.session_timeout.unwrap_or(settings.session_timeout);
+    let (began, limit) = (clock::now(), options.connection.connect_timeout);
+    let mut settings = Settings::new(&options.connection, began + limit)?;
     settings.refusals_end = true;
     let hosts = settings.hosts.to_string();
     let chroot = settings.hosts.chroot.take().map(|chroot| chroot.to_string());
@@ -85,5 +84,5 @@ pub(super) fn run(check: &CheckOptions, options: &Options) -> Result<Exit> {
     servers::servers(&mut report, &servers, has_session, has_tls);
     servers::versions(&mut report, &servers);
     report.findings.extend(of_session);
-    report.print(check.json, options.ensemble.quiet)
+    report.print(check.json, options.quiet)
 }

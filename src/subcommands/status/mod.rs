@@ -92,7 +92,7 @@ fn roots(status: &StatusOptions) -> Vec<String> {
 /// Shows the locks again and again. Returns only if stdout is closed.
 fn watch(status: &StatusOptions, options: &Options) -> Result<Exit> {
     ensure!(
-        !status.paths.is_empty() || options.ensemble.zookeeper.chroot.is_some(),
+        !status.paths.is_empty() || options.connection.zookeeper.chroot.is_some(),
         "--watch without a path would read every node of the servers every {} s: name a path, or add a chroot to the \
          connect string",
         PAUSE.as_secs()

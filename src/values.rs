@@ -1,74 +1,20 @@
 //! Parses option values, and explains invalid ones.
 
-use std::ffi::OsStr;
-use std::fmt::Display;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use clap::builder::TypedValueParser;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command};
-use zklock_core::text::escaped;
 use zklock_core::{duration, signal};
 
-/// A parser for clap whose error names the option and the value, in printable characters.
-pub(super) fn checked<T, E>(check: fn(&str) -> Result<T, E>) -> impl TypedValueParser<Value = T>
-where
-    T: Clone + Send + Sync + 'static,
-    E: Display + 'static,
-{
-    Checked(check)
-}
-
-#[derive(Debug)]
-struct Checked<T, E>(fn(&str) -> Result<T, E>);
-
-impl<T, E> Clone for Checked<T, E> {
-    fn clone(&self) -> Self {
-        Self(self.0)
-    }
-}
-
-impl<T, E> TypedValueParser for Checked<T, E>
-where
-    T: Clone + Send + Sync + 'static,
-    E: Display + 'static,
-{
-    type Value = T;
-
-    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
-        let why = match value.to_str().map(self.0) {
-            Some(Ok(value)) => return Ok(value),
-            Some(Err(why)) => escaped(why.to_string().as_bytes()),
-            None => "it isn't UTF-8".to_owned(),
-        };
-        let option = arg.map(ToString::to_string).unwrap_or_default();
-        let value = escaped(value.as_encoded_bytes());
-        let message = format!("invalid value '{value}' for '{option}': {why}");
-        let mut error = clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command);
-        error.insert(ContextKind::InvalidArg, ContextValue::String(option));
-        Err(error)
-    }
-}
-
 /// The number of slots: at least 1.
-pub(super) fn slots(text: &str) -> Result<u32> {
+pub(crate) fn slots(text: &str) -> Result<u32> {
     match text.parse() {
         Ok(slots) if slots > 0 && text.bytes().all(|b| b.is_ascii_digit()) => Ok(slots),
         _ => bail!("the number of slots is from 1 to 4294967295"),
     }
 }
 
-/// The verbosity in a configuration file: 1 is `-v`.
-pub(super) fn verbosity(text: &str) -> Result<u8> {
-    match text.parse() {
-        Ok(count) => Ok(count),
-        Err(_) => bail!("must be a number: 1 is -v, 2 is -vv"),
-    }
-}
-
 /// A time of at least a millisecond.
-pub(super) fn positive_time(text: &str) -> Result<Duration> {
+pub(crate) fn positive_time(text: &str) -> Result<Duration> {
     let time = duration::parse(text)?;
     if time < Duration::from_millis(1) {
         bail!("must be 1ms or longer");
@@ -78,7 +24,7 @@ pub(super) fn positive_time(text: &str) -> Result<Duration> {
 
 /// A session timeout, rounded down to milliseconds. ZooKeeper's protocol has it as a signed 32-bit number of
 /// milliseconds.
-pub(super) fn session_timeout(text: &str) -> Result<Duration> {
+pub(crate) fn session_timeout(text: &str) -> Result<Duration> {
     let time = positive_time(text)?;
     if time.as_millis() > 2_147_483_647 {
         bail!("longer than ZooKeeper can express (24 days)");
@@ -87,7 +33,7 @@ pub(super) fn session_timeout(text: &str) -> Result<Duration> {
 }
 
 /// An exit code. A number above 255 is refused; flock(1) accepts 600 and exits with 88.
-pub(super) fn exit_code(text: &str) -> Result<u8> {
+pub(crate) fn exit_code(text: &str) -> Result<u8> {
     match text.parse() {
         Ok(code) if text.bytes().all(|b| b.is_ascii_digit()) => Ok(code),
         _ => bail!("an exit code is a number from 0 to 255"),
@@ -95,7 +41,7 @@ pub(super) fn exit_code(text: &str) -> Result<u8> {
 }
 
 /// A signal by its name, with or without SIG, or by its number.
-pub(super) fn signal(text: &str) -> Result<i32> {
+pub(crate) fn signal(text: &str) -> Result<i32> {
     if matches!(text, "32" | "33") {
         bail!("the C library uses 32 and 33 itself; write RTMIN, which is 34, or another signal");
     }
@@ -103,7 +49,7 @@ pub(super) fn signal(text: &str) -> Result<i32> {
 }
 
 /// A label: short, because it is stored in the lock node and read by each waiter.
-pub(super) fn label(text: &str) -> Result<String> {
+pub(crate) fn label(text: &str) -> Result<String> {
     if text.is_empty() || text.len() > 200 {
         bail!("a label has 1 to 200 bytes");
     }
