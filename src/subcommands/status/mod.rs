@@ -1,6 +1,5 @@
 //! `status`: shows the holders and waiters of locks, once or, with `--watch`, again and again.
 
-mod json;
 mod openmetrics;
 mod table;
 
@@ -11,6 +10,7 @@ use anyhow::{Result, ensure};
 use console::Term;
 use log::Level;
 use nix::sys::signal::Signal;
+use serde::Serialize;
 use zklock_core::exit::{self, Exit};
 use zklock_core::text::without_controls;
 
@@ -27,6 +27,16 @@ const HELD: u8 = 1;
 
 /// How long `--watch` pauses between two looks.
 const PAUSE: Duration = Duration::from_secs(2);
+
+/// The version of the JSON, which `docs/status-json.md` specifies. It changes if a field is removed or changes its meaning;
+/// new fields may be added at any time.
+const VERSION: u32 = 2;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    locks: &'a [Lock],
+}
 
 pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
     if status.watch {
@@ -52,7 +62,7 @@ pub(super) fn run(status: &StatusOptions, options: &Options) -> Result<Exit> {
 /// Whether the listing lacks something that the user asked for: a named path can't be listed, or, with `--exit-code`,
 /// any path can't be.
 fn is_incomplete(status: &StatusOptions, listing: &Listing) -> bool {
-    !listing.closed.is_empty() && !is_recursive(status) || status.exit_code && !listing.closed.is_empty()
+    !listing.closed.is_empty() && (status.exit_code || !is_recursive(status))
 }
 
 /// Reports the paths that can't be listed, as errors if zklock `fails` because of them.
@@ -65,12 +75,10 @@ fn report_closed(listing: &Listing, fails: bool) {
 
 /// A message for each path that can't be listed.
 fn closed_messages(listing: &Listing) -> impl Iterator<Item = String> {
-    listing.closed.iter().map(|path| closed(path))
-}
-
-fn closed(path: &str) -> String {
-    let path = without_controls(path);
-    format!("{path}: no permission to look there (READ): ask for it, or use other credentials")
+    listing.closed.iter().map(|path| {
+        let path = without_controls(path);
+        format!("{path}: no permission to look there (READ): ask for it, or use other credentials")
+    })
 }
 
 fn is_recursive(status: &StatusOptions) -> bool {
@@ -134,11 +142,11 @@ fn screen(listing: &Listing) -> String {
 }
 
 fn text(status: &StatusOptions, locks: &[Lock]) -> Result<String> {
-    if status.json {
-        return json::text(locks, !status.watch);
-    }
-    if status.openmetrics {
-        return Ok(openmetrics::text(locks, host_time()));
-    }
-    Ok(table::text(locks, &Style::of_stdout()))
+    let document = Document { version: VERSION, locks };
+    Ok(match (status.json, status.openmetrics) {
+        (true, _) if status.watch => serde_json::to_string(&document)? + "\n",
+        (true, _) => serde_json::to_string_pretty(&document)? + "\n",
+        (false, true) => openmetrics::text(locks, host_time()),
+        (false, false) => table::text(locks, &Style::of_stdout()),
+    })
 }
