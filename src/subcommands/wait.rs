@@ -4,9 +4,9 @@
 //! The names of the first listing are awaited, so that later contenders never count, whatever happens to the connection and
 //! the session. Only the last of them is watched: usually the others are gone before it.
 
-use std::env;
+use std::{env, slice};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use zklock_core::environment::{HELD, held_outside};
 use zklock_core::exit::Exit;
 use zklock_core::message::Message;
@@ -19,7 +19,7 @@ use zklock_core::time::BootTime;
 
 use super::session::{in_session_of, line};
 use crate::cli::{Options, WaitOptions};
-use crate::ensemble::{Answer, BlockingSession, Limit, Reply, Request, RequestError, Settings};
+use crate::ensemble::{BlockingSession, Limit, Reply, Request, RequestError, Settings};
 use crate::output;
 use crate::process::clock;
 
@@ -35,8 +35,7 @@ pub(super) fn run(wait: &WaitOptions, options: &Options) -> Result<Exit> {
     in_session_of(options, settings, Limit::Until(until), (limit, option), |session| {
         // All of them before the first wait: contenders that come later don't count.
         for (path, names) in first_listings(session, &wait.paths)? {
-            let ahead = until_free(session, path, names, nonblock, until, &mut line(options));
-            let ahead = ahead.with_context(|| path.to_string())?;
+            let ahead = until_free(session, path, names, nonblock, until, &mut line(options))?;
             let waited = clock::now().since(began);
             let message = match ahead {
                 None => Message::Free { after: waited },
@@ -60,16 +59,26 @@ fn first_listings<'a>(
 ) -> Result<Vec<(&'a LockPath, Vec<String>)>> {
     let outer = held_outside(env::var_os(HELD).as_deref());
     let is_outer = |name: &Name<'_>| outer.iter().any(|held| held.node.ends_with(&format!("/{}", name.text)));
-    // A server that lags behind must not hide a holder.
+    let awaited = |children: Vec<String>| {
+        queue(&children).take_while(|name| !is_outer(name)).map(|name| name.text.to_owned()).collect()
+    };
+    Ok(paths.iter().zip(list(session, paths)?.into_iter().map(awaited)).collect())
+}
+
+/// The children of these paths. The server catches up before: one that lags behind must not hide a holder.
+fn list(session: &mut BlockingSession<'_>, paths: &[LockPath]) -> Result<Vec<Vec<String>>> {
     let requests: Vec<_> = paths.iter().map(|path| Request::CatchUpAndList(path.node())).collect();
     let replies = session.ask_all(&requests)?;
-    let listing = |(path, reply)| {
-        let Reply::Listed(answer) = reply else { bail!("an answer to another question: {reply:?}") };
-        let children = children(path, answer).with_context(|| path.to_string())?;
-        let names = queue(&children).take_while(|name| !is_outer(name)).map(|name| name.text.to_owned());
-        Ok((path, names.collect()))
+    let children = |(path, reply)| match reply {
+        Reply::Listed(Ok(children)) => Ok(children),
+        // Nobody can hold a lock that doesn't exist.
+        Reply::Listed(Err(RequestError::NoNode)) => Ok(vec![]),
+        Reply::Listed(Err(failure)) => {
+            bail!("{path}: {}", ContentionError::of(failure, "see the queue", "READ", path))
+        }
+        reply => bail!("{path}: an answer to another question: {reply:?}"),
     };
-    paths.iter().zip(replies).map(listing).collect()
+    paths.iter().zip(replies).map(children).collect()
 }
 
 /// Waits until none of these contenders is left. With `nonblock` or after `until` returns who is ahead.
@@ -85,7 +94,7 @@ fn until_free(
     while let Some(name) = if nonblock { names.first() } else { names.last() } {
         match session.watch(path.child(name))? {
             Ok(node) if node.is_permanent() => {
-                bail!(ContentionError::NotEphemeral(path.child(name).to_string()))
+                bail!("{path}: {}", ContentionError::NotEphemeral(path.child(name).to_string()))
             }
             Ok(node) => {
                 let who = describe(name, node.data(), None);
@@ -100,28 +109,24 @@ fn until_free(
                 let changed = session.wait_for_change(until);
                 line(None);
                 if !changed? {
-                    ensure!(session.is_connected(), "last seen busy; no connection to the servers any more");
+                    ensure!(
+                        session.is_connected(),
+                        "{path}: last seen busy; no connection to the servers any more"
+                    );
                     return Ok(Some(who));
                 }
                 said = Some(waiting);
             }
             Err(RequestError::NoNode) => {}
-            Err(failure) => bail!(ContentionError::of(failure, "watch the contender ahead", "READ", path)),
+            Err(failure) => {
+                bail!("{path}: {}", ContentionError::of(failure, "watch the contender ahead", "READ", path))
+            }
         }
-        let children = children(path, session.list(path.node())?)?;
+        let children = list(session, slice::from_ref(path))?.concat();
         let is_awaited = |name: &Name<'_>| names.iter().any(|awaited| is_same(awaited, name));
         names = queue(&children).filter(is_awaited).map(|name| name.text.to_owned()).collect();
     }
     Ok(None)
-}
-
-fn children(path: &LockPath, answer: Answer<Vec<String>>) -> Result<Vec<String>> {
-    match answer {
-        Ok(children) => Ok(children),
-        // Nobody can hold a lock that doesn't exist.
-        Err(RequestError::NoNode) => Ok(vec![]),
-        Err(failure) => Err(ContentionError::of(failure, "see the queue", "READ", path).into()),
-    }
 }
 
 fn queue(children: &[String]) -> impl Iterator<Item = Name<'_>> {
