@@ -27,8 +27,8 @@ fn run_zklock() -> Exit {
     // Rust's handlers for a stack overflow would ignore the first SEGV or BUS that another process sends.
     sys::drop_handlers();
     sys::ignore_signals_of_writes();
-    if let Some(line) = cli::completion_request(&words) {
-        return subcommands::complete(&line).unwrap_or(Exit::Code(exit::FAILURE));
+    if subcommands::complete() {
+        return Exit::Code(0);
     }
     if let Err(error) = limits::check_stack() {
         return complain(&error);

@@ -1,6 +1,5 @@
 //! The command line, parsed and checked before zklock does anything else.
 
-mod completion;
 mod definition;
 mod invocation;
 mod lock;
@@ -16,13 +15,12 @@ use clap::{ArgMatches, FromArgMatches};
 use toml::Value;
 use zklock_core::text::escaped;
 
-pub use self::completion::{ByShell, Completion, complete, completion_request};
 pub use self::definition::{Options, definition};
 pub use self::invocation::InvocationError;
 pub use self::lock::LockOptions;
 pub use self::subcommands::{
-    CheckOptions, CompletionsOptions, ForgetOptions, KnownShell, ManOptions, RevokeOptions, StatusOptions,
-    Subcommand, WaitOptions,
+    CheckOptions, CompletionsOptions, ForgetOptions, ManOptions, RevokeOptions, StatusOptions, Subcommand,
+    WaitOptions,
 };
 use crate::config::{AUTH, Config, KEYS, SWITCHES};
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use zklock_core::duration;
 use zklock_core::path::{LockPath, NodePath, PathError};
 use zklock_core::text::escaped;
@@ -152,21 +152,13 @@ pub struct ForgetOptions {
 #[derive(Debug, Clone, Args)]
 pub struct CompletionsOptions {
     /// The shell
-    pub shell: KnownShell,
+    #[arg(value_parser = ["bash", "zsh", "fish"])]
+    pub shell: String,
 }
 
 /// `man` has no options of its own.
 #[derive(Debug, Clone, Args)]
 pub struct ManOptions {}
-
-/// A shell with completions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[allow(missing_docs, reason = "each is the shell of that name")]
-pub enum KnownShell {
-    Bash,
-    Zsh,
-    Fish,
-}
 
 fn lock_path(text: &str) -> Result<LockPath> {
     Ok(LockPath::parse(&OsString::from(text))?)

@@ -211,27 +211,6 @@ pub(super) fn locks_below(session: &mut BlockingSession<'_>, roots: &[String]) -
     Ok(Listing::new(locks, closed))
 }
 
-/// The locks directly below `parent`, which is empty for the root, and the nodes there that may have locks below them,
-/// with a slash at the end.
-pub(super) fn paths_below(session: &mut BlockingSession<'_>, parent: &str) -> Result<Vec<String>> {
-    let is_place = |child: &String| Name::parse(child).is_none() && recorded_lock(child).is_none();
-    let base = if parent.is_empty() { "/".to_owned() } else { parent.to_owned() };
-    let children = list(session, &[base])?.pop().flatten().unwrap_or_default();
-    let recorded = children.iter().filter_map(|child| recorded_lock(child)).map(str::to_owned);
-    let names: BTreeSet<String> =
-        children.iter().filter(|child| is_place(child)).cloned().chain(recorded).collect();
-    let mut paths: Vec<String> = names.into_iter().map(|name| format!("{parent}/{name}")).collect();
-    paths.retain(|path| session.has_chroot() || path != SYSTEM_NODES);
-    let listed = list(session, &paths)?;
-    let places = |(path, children): (String, Option<Vec<String>>)| {
-        let children = children.unwrap_or_default();
-        let above = children.iter().any(is_place).then(|| format!("{path}/"));
-        let is_lock = above.is_none() || !children.iter().all(is_place);
-        is_lock.then_some(path).into_iter().chain(above)
-    };
-    Ok(paths.into_iter().zip(listed).flat_map(places).collect())
-}
-
 /// The children of each path: empty for a path that doesn't exist, `None` for one that can't be listed.
 fn list(session: &mut BlockingSession<'_>, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
     let answers = session.list_all(paths.iter().map(|path| path.clone().into()))?;

@@ -18,7 +18,7 @@ use zklock_core::exit::Exit;
 use zklock_core::protocol::ServerTime;
 use zklock_core::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-pub use self::complete::{complete, completions};
+pub use self::complete::complete;
 pub use self::manual::manual;
 use crate::cli::{Options, Subcommand};
 use crate::output::stdout::print;
@@ -34,7 +34,7 @@ pub fn run(subcommand: &Subcommand, options: &Options) -> Result<Exit> {
         Subcommand::Wait(wait) => wait::run(wait, options),
         Subcommand::Check(check) => check::run(check, options),
         Subcommand::Forget(forget) => forget::run(forget, options),
-        Subcommand::Completions(options) => print(completions(options.shell).as_bytes()),
+        Subcommand::Completions(options) => print(&complete::script(&options.shell)?),
         Subcommand::Man(_) => print(&manual()?),
     }
 }

@@ -19,11 +19,6 @@ pub(super) struct Completing {
 impl Completing {
     /// Starts `shell` with the completions that zklock prints; `None` if the shell isn't installed.
     pub(super) fn start(case: &Case, shell: &str) -> Option<Self> {
-        Self::start_with(case, shell, case.hosts())
-    }
-
-    /// The same with these servers.
-    pub(super) fn start_with(case: &Case, shell: &str, hosts: &str) -> Option<Self> {
         if std::process::Command::new(shell).args(["-c", "true"]).status().is_err() {
             skip(&format!("there is no {shell}"));
             return None;
@@ -62,20 +57,12 @@ impl Completing {
             .env("XDG_DATA_HOME", &dir)
             .env("TERM", "xterm")
             .env("LC_ALL", "C.UTF-8")
-            .env("ZKLOCK_ZOOKEEPER", hosts)
+            .env("ZKLOCK_ZOOKEEPER", case.hosts())
             .env(MARKER, case.marker())
             .current_dir(&dir);
         let mut terminal = Terminal::spawn(command);
         terminal.expect(PROMPT, DEADLINE);
         Some(Self { terminal, shown })
-    }
-
-    /// Runs a command in the shell.
-    #[track_caller]
-    pub(super) fn run(&mut self, line: &str) {
-        self.terminal.send(format!("{line}\n").as_bytes());
-        self.terminal.expect(&format!("{line}\r\n"), DEADLINE);
-        self.terminal.expect(PROMPT, DEADLINE);
     }
 
     /// Types the text and a Tab, and returns the completed line.
