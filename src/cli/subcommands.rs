@@ -151,8 +151,8 @@ pub struct ForgetOptions {
 /// The options of `completions`.
 #[derive(Debug, Clone, Args)]
 pub struct CompletionsOptions {
-    /// The shell
-    #[arg(value_parser = ["bash", "zsh", "fish"])]
+    /// The shell: bash, zsh or fish
+    #[arg(value_parser = ["bash", "zsh", "fish"], hide_possible_values = true)]
     pub shell: String,
 }
 

@@ -5,7 +5,6 @@ mod complete;
 mod forget;
 mod listing;
 mod manual;
-mod manual_text;
 mod owner;
 mod revoke;
 mod session;
@@ -19,7 +18,6 @@ use zklock_core::protocol::ServerTime;
 use zklock_core::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 pub use self::complete::complete;
-pub use self::manual::manual;
 use crate::cli::{Options, Subcommand};
 use crate::output::stdout::print;
 use crate::process::sys;
@@ -35,7 +33,7 @@ pub fn run(subcommand: &Subcommand, options: &Options) -> Result<Exit> {
         Subcommand::Check(check) => check::run(check, options),
         Subcommand::Forget(forget) => forget::run(forget, options),
         Subcommand::Completions(options) => print(&complete::script(&options.shell)?),
-        Subcommand::Man(_) => print(&manual()?),
+        Subcommand::Man(_) => print(&manual::manual()?),
     }
 }
 
