@@ -3,12 +3,11 @@
 use super::crowd::Crowd;
 use crate::malformed_servers::attacker::Attacker;
 use crate::malformed_servers::wire::Bytes;
-use crate::support::{Case, DEADLINE, Server, Zklock, end, new_marker, op, wait_until};
+use crate::support::{Case, Server, Zklock, new_marker, op};
 use std::net::Shutdown;
 use std::ops::ControlFlow::{Break, Continue};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// What a server answers to a request that it turns away.
@@ -16,9 +15,6 @@ const THROTTLED: i32 = -127;
 
 /// What it answers about a node that the client may not read.
 const NO_AUTH: i32 = -102;
-
-/// Sets a watch that stays.
-const ADD_WATCH: i32 = 106;
 
 /// One request at a time, and whatever had to wait for its turn is turned away.
 fn throttling() -> Server {
@@ -114,24 +110,4 @@ fn a_hidden_node_is_looked_for_again_when_that_is_turned_away() {
     let attacker = hiding(op::EXISTS);
     let output = Zklock::at(attacker.address(), &new_marker()).args(["status", "/t/hostile"]).run();
     assert!(output.assert_code(0).stdout.contains("held by 1;"), "{output}");
-}
-
-#[test]
-fn a_watch_that_is_turned_away_is_set_again() {
-    for turned_away in [0, 1] {
-        let asked_for = Arc::<AtomicUsize>::default();
-        let counter = Arc::clone(&asked_for);
-        let attacker = Attacker::lying(move |victim, asked| {
-            if asked.op != ADD_WATCH {
-                return Continue(());
-            }
-            let error = if counter.fetch_add(1, Ordering::SeqCst) == turned_away { THROTTLED } else { 0 };
-            victim.reply(asked.xid, error, &Bytes::default().int(0)).ok();
-            Break(())
-        });
-        let zklock = Zklock::at(attacker.address(), &new_marker());
-        let watching = zklock.args(["status", "--watch", "/t/hostile"]).spawn();
-        wait_until("three requests for two watches", DEADLINE, || asked_for.load(Ordering::SeqCst) >= 3);
-        end(watching);
-    }
 }

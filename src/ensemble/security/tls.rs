@@ -24,8 +24,8 @@ use crate::process::system_error::explain;
 pub struct Tls {
     /// `None` if one of them is a pipe, which can be read only once.
     files: Option<TlsFiles>,
-    /// The client's certificate; empty without one.
-    chain: Vec<CertificateDer<'static>>,
+    /// Whether there is a client certificate.
+    has_identity: bool,
     /// For the client library.
     certs: Arc<TlsCerts>,
     /// For the handshake of a diagnosis.
@@ -64,7 +64,7 @@ impl Tls {
         let config = ClientConfig::builder().with_root_certificates(roots);
         let Some((certificate, key)) = &files.identity else {
             let (certs, config) = (Arc::new(certs.build()?), Arc::new(config.with_no_client_auth()));
-            return Ok(Self { files: None, chain: vec![], certs, config });
+            return Ok(Self { files: None, has_identity: false, certs, config });
         };
         let chain_text = files::read_short(certificate).context("--tls-cert")?;
         let key_text = files::read_secret(key).context("--tls-key")?;
@@ -83,12 +83,12 @@ impl Tls {
             };
             anyhow!("--tls-key: {}: {why}", key.display())
         })?;
-        let config = config.with_client_auth_cert(chain.clone(), parsed).with_context(|| {
+        let config = config.with_client_auth_cert(chain, parsed).with_context(|| {
             let (certificate, key) = (certificate.display(), key.display());
             format!("--tls-cert: {certificate}, and --tls-key: {key}: they can't be used together")
         })?;
         let certs = certs.with_identity(TlsIdentity::from_pem(&chain_text, &key_text)?).build()?;
-        Ok(Self { files: None, chain, certs: Arc::new(certs), config: Arc::new(config) })
+        Ok(Self { files: None, has_identity: true, certs: Arc::new(certs), config: Arc::new(config) })
     }
 
     /// The settings with the current content of the files.
@@ -99,7 +99,7 @@ impl Tls {
 
     /// Whether there is a client certificate.
     pub fn has_identity(&self) -> bool {
-        !self.chain.is_empty()
+        self.has_identity
     }
 
     /// The settings in the client library's form.
