@@ -175,6 +175,10 @@ fn a_queue_without_a_known_end_is_refused_and_a_hidden_node_is_waited_for() {
         output.assert_code(125).assert_stderr(&node).assert_stderr("isn't ephemeral");
     }
     case.observer().delete(&node);
+    let other =
+        case.observer().create(&format!("{}/latch-", case.path()), "", CreateMode::EphemeralSequential);
+    wait(&case, &["-n", case.path()]).run().assert_code(125).assert_stderr("choose another path");
+    case.observer().delete(&other);
     let acl = vec![Acl::new(Permission::DELETE, "world", "anyone")];
     let node = case.observer().create_with_acl(&name, "", CreateMode::EphemeralSequential, acl).unwrap();
     wait(&case, &["-n", case.path()]).run().assert_code(124).assert_stderr("busy: held by node ");

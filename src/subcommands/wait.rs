@@ -12,8 +12,8 @@ use zklock_core::exit::Exit;
 use zklock_core::message::Message;
 use zklock_core::path::LockPath;
 use zklock_core::queue::contender::ContentionError;
-use zklock_core::queue::name::{Family, Name};
-use zklock_core::queue::order::queue_entries;
+use zklock_core::queue::name::{Family, Mode, Name};
+use zklock_core::queue::order::{Decision, QueueError, decide_as_next, queue_entries};
 use zklock_core::queue::record::describe;
 use zklock_core::time::BootTime;
 
@@ -59,10 +59,16 @@ fn first_listings<'a>(
 ) -> Result<Vec<(&'a LockPath, Vec<String>)>> {
     let outer = held_outside(env::var_os(HELD).as_deref());
     let is_outer = |name: &Name<'_>| outer.iter().any(|held| held.node.ends_with(&format!("/{}", name.text)));
-    let awaited = |children: Vec<String>| {
-        queue(&children).take_while(|name| !is_outer(name)).map(|name| name.text.to_owned()).collect()
+    let awaited = |(path, children): (&'a LockPath, Vec<String>)| {
+        // Another recipe's contenders can't be told from other nodes.
+        let next = decide_as_next(&children, Family::Curator, Mode::Exclusive);
+        if let Decision::Refuse(refusal @ QueueError::OtherRecipe { .. }) = next {
+            bail!("{path}: {refusal}");
+        }
+        let names = queue(&children).take_while(|name| !is_outer(name)).map(|name| name.text.to_owned());
+        Ok((path, names.collect()))
     };
-    Ok(paths.iter().zip(list(session, paths)?.into_iter().map(awaited)).collect())
+    paths.iter().zip(list(session, paths)?).map(awaited).collect()
 }
 
 /// The children of these paths. The server catches up before: one that lags behind must not hide a holder.
