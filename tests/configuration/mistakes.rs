@@ -23,7 +23,7 @@ fn a_mistake_is_refused_with_the_file_and_the_key() {
         ("verbose = 'much'", "verbose: unexpected value 'much' for "),
         (
             "zookeeper = 'a;b'",
-            "zookeeper: invalid value 'a;b' for '--zookeeper <HOSTS>': servers are separated by",
+            "zookeeper: invalid value 'a;b' for '--zookeeper <HOSTS>': 'a;b' isn't a server",
         ),
         ("zookeeper = ['a', 1]", "zookeeper: must be a text, a number, "),
         ("label = ''", "label: invalid value '' for "),

@@ -1,7 +1,7 @@
 //! Remedies for words, options and their values, and for a command that can't be started.
 
 use super::{between, call, in_a_shell, try_each};
-use crate::support::{Case, Zklock};
+use crate::support::Case;
 use std::fs;
 
 #[test]
@@ -58,36 +58,6 @@ fn what_to_write_instead_of_a_mistake_works() {
     );
 }
 
-/// `-z` is a list of servers, of which one answers.
-#[test]
-fn what_to_write_instead_of_a_mistake_in_the_connect_string_works() {
-    let case = Case::new("remedy-hosts");
-    let (_, port) = case.hosts().rsplit_once(':').unwrap();
-    let refused = |hosts: &str| Zklock::at(hosts, case.marker()).args([case.path(), "true"]).run();
-    let accepted = |hosts: &str| {
-        Zklock::at(hosts, case.marker()).args([case.path(), "true"]).run().assert_code(0).stderr.clone()
-    };
-    for separator in [";", " ", "; "] {
-        let said = refused(&[case.hosts(), case.hosts()].join(separator)).assert_code(125).stderr.clone();
-        accepted(between(&said, "separated by commas: write ", "\n"));
-    }
-    let said = refused(port).stderr;
-    assert_eq!(between(&said, "write ", ","), format!("HOST:{port}"));
-    accepted(between(&said, "as in ", "\n"));
-    refused(&format!("zk://{}", case.hosts())).assert_stderr("write HOST:PORT[,HOST:PORT...][/CHROOT]");
-    accepted(&format!("{0},{0}", case.hosts()));
-    refused(&format!("127.1:{port}")).assert_stderr("four numbers from 0 to 255, as in 127.0.0.1");
-    accepted(&format!("127.0.0.1:{port}"));
-    refused("127.0.0.1:").assert_stderr("write HOST:PORT, or HOST for port 2181");
-    refused("::1:2181").assert_stderr("as in [::1]:2181");
-    for accepted in ["[::1]:1", "127.0.0.1"] {
-        let zklock =
-            Zklock::at(accepted, case.marker()).args(["--connect-timeout", "1ms", case.path(), "true"]);
-        assert!(!zklock.run().stderr.contains("invalid value"), "{accepted}");
-    }
-    refused("a:1/x,b:1/x").assert_stderr("the chroot stands once, after the last server");
-}
-
 /// Each value that the message about another one shows is accepted.
 #[test]
 fn the_values_that_a_message_shows_are_accepted() {
@@ -96,7 +66,6 @@ fn the_values_that_a_message_shows_are_accepted() {
         ("-w", "soon", "write ", "\n"),
         ("--kill-after", "soon", "write ", "\n"),
         ("--signal", "no", "write a name such as ", ", or a number"),
-        ("--signal", "33", "write ", ", which is 34"),
         ("--naming", "no", "[possible values: ", "]"),
         ("--log-format", "no", "[possible values: ", "]"),
     ] {
