@@ -167,7 +167,7 @@ impl Harness {
             seen: self.history.seen(contender.name()),
             disturbed: is_storm(&met),
             // Beside other load a machine starves zklock without a fault.
-            recently_disturbed: is_storm(&lately) || contender.stderr().contains("starved of processor time"),
+            recently_disturbed: is_storm(&lately) || contender.stderr().contains("zklock woke up"),
             delayed: met.iter().any(is_slow),
             revoked_for: contender.revoked().and_then(|(since, node)| {
                 let last = self.history.last_seen().remove(contender.name())?;

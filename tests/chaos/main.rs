@@ -15,7 +15,6 @@
 //! | [`escape`] | another course: one fault hits a zklock whose command is a family of processes that leave it |
 //! | [`calls`] | another course: a system call of a zklock fails or takes long |
 //! | [`operations`] | a third: servers are restarted, replaced, paused, emptied under a queue that moves |
-//! | [`starved`] | a fourth: zklock gets little processor time |
 //! | [`slack`], [`transaction_log`] | the time to spare of lost locks, by the servers' own logs |
 //! | [`support::network`] | the servers, and the links between them and their clients |
 //! | [`support::lan`], [`support::machine`] | the same on machines of their own |
@@ -54,7 +53,6 @@ mod rng;
 mod run;
 mod section;
 mod slack;
-mod starved;
 #[path = "../support/mod.rs"]
 mod support;
 mod target;
@@ -81,7 +79,6 @@ fn main() -> ExitCode {
         () if options.calls.is_some() => calls(&options),
         () if options.escape => escape::check(&options),
         () if options.operations => operations::check(),
-        () if options.starved => starved::check(&options),
         () => check(&options),
     }
 }

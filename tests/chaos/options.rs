@@ -41,9 +41,6 @@ pub(crate) struct Options {
     /// Do what operators do to servers instead of a run.
     #[arg(long, conflicts_with_all = ["hosts", "escape"])]
     pub(crate) operations: bool,
-    /// Starve zklock of processor time instead of a run.
-    #[arg(long, conflicts_with_all = ["hosts", "escape", "calls", "operations", "faults"])]
-    pub(crate) starved: bool,
     #[command(flatten)]
     pub(crate) trials: Trials,
 }
@@ -100,11 +97,7 @@ impl Options {
         }
         let minutes = self.duration.as_secs_f64() / 60.0;
         let aim = self.aim.map(|aim| format!(" --aim {aim:?}").to_lowercase()).unwrap_or_default();
-        let course = match (self.hosts, self.starved) {
-            (true, _) => format!(" --hosts --servers {}", self.servers),
-            (_, true) => " --starved".to_owned(),
-            _ => String::new(),
-        };
+        let course = if self.hosts { format!(" --hosts --servers {}", self.servers) } else { String::new() };
         format!("{course} --minutes {minutes} --seed {seed}{aim}{faults}")
     }
 }

@@ -16,7 +16,6 @@ pub(crate) mod fault;
 pub(crate) mod four_letter;
 mod helper;
 mod history;
-mod hogs;
 mod inspect;
 mod jvm;
 mod keys;
@@ -60,7 +59,6 @@ pub(crate) use {
     fault::{Fault, Target},
     helper::{name_service, signal_counter, signal_counters, signal_printer, skewed_clock, without_lists},
     history::{History, Section},
-    hogs::hogs,
     inspect::{
         Held, Hung, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped,
         limit_open_files, status_of, thaw, worker_of,
