@@ -38,11 +38,18 @@ impl Contender {
     /// 5T/6, so no zklock has to wait for a fresh lease while 13R, and the time for which messages can hold up a
     /// confirmation, are less than T/4. On a slower line the lease may have to be earned, and once more if messages have
     /// held up a confirmation.
+    ///
+    /// A confirmation that messages hold up is measured longer by that time. If it then looks too slow for T, which is
+    /// so from T/16 on, the next one is waited for, which is sent T/12 after it.
     fn hand_off(&self) -> u64 {
-        let trip = self.trip();
-        let held_up = WORDS.min(self.session_timeout / 8);
-        let is_renewed = 13 * trip + held_up < self.session_timeout / 4;
-        let lease = if is_renewed { 0 } else { 2 * self.earns_a_lease() };
+        let (trip, timeout) = (self.trip(), self.session_timeout);
+        let held_up = WORDS.min(timeout / 8);
+        let is_renewed = 13 * trip + held_up < timeout / 4;
+        let lease = match () {
+            () if !is_renewed => 2 * self.earns_a_lease(),
+            () if trip + held_up > timeout / 16 => timeout / 12 + trip,
+            () => 0,
+        };
         6 * trip + lease + WORDS + 10 * MS + LOOK_EVERY
     }
 
