@@ -9,8 +9,8 @@ use zklock_core::exit::Exit;
 use zklock_core::monitor::Outcome;
 use zklock_core::run::{Plan, Surroundings};
 
+use super::job::become_command;
 use super::job::spawn::Launch;
-use super::job::{become_command, fit};
 use super::monitor;
 use super::worker;
 use crate::ensemble::Settings;
@@ -23,7 +23,6 @@ use crate::process::service_manager;
 /// Runs the command under its locks, and returns how zklock is to exit. `nice` is the command's nice value, if zklock
 /// has a lower one.
 pub fn run(plan: Plan, invocation: &Invocation, connection: &Connection, nice: Option<i32>) -> Result<Exit> {
-    fit::check(&plan, invocation)?;
     under_lock(plan, invocation, connection, nice).with_context(|| invocation.first_lock().to_string())
 }
 

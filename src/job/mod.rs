@@ -3,7 +3,6 @@
 mod become_command;
 pub mod descendants;
 mod effects;
-pub mod fit;
 pub mod lineage;
 mod orphaned;
 mod prepared;

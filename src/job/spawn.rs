@@ -90,8 +90,8 @@ impl Launch {
                 not_found()
             }
             Some(nix::libc::E2BIG) => cannot_run(
-                "its arguments and its environment are longer than the system allows: shorten them, or raise the limit \
-                 (a quarter of 'ulimit -s')",
+                "its arguments and its environment, with zklock's variables, are longer than the system allows: shorten \
+                 them or the lock paths, or raise the limit (a quarter of 'ulimit -s')",
             ),
             Some(nix::libc::EACCES) => cannot_run(why_denied(Path::new(program))),
             Some(nix::libc::EAGAIN | nix::libc::ENOMEM | nix::libc::EMFILE | nix::libc::ENFILE) => {

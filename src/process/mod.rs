@@ -4,7 +4,6 @@ pub mod alarm;
 pub mod bell;
 pub mod clock;
 pub mod end;
-pub mod exec_limits;
 pub mod identity;
 pub mod limits;
 pub mod memory;

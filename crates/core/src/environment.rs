@@ -4,11 +4,10 @@ use std::ffi::OsStr;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use crate::path::{LockPath, NodePath};
 use crate::protocol::ReadNode;
-use crate::queue::name::{Family, Mode, prefix};
+use crate::queue::name::Mode;
 
 /// Tells a zklock inside the command which locks are held around it.
 pub const HELD: &str = "ZKLOCK_HELD";
@@ -40,14 +39,6 @@ struct ToldLock<'a> {
 }
 
 impl HeldLock {
-    /// What the variables will say of a lock at their longest, before it is acquired.
-    pub fn longest(chroot: &str, path: &LockPath, mode: Mode, family: Family) -> Self {
-        let path = full_path(chroot, path);
-        let node = format!("{path}/{}{}", prefix(family, mode, Uuid::nil()), i32::MAX);
-        let (fencing_token, session) = (i64::MAX, i64::MIN);
-        Self { path, node, fencing_token, session, mode: mode.word().to_owned(), slots: mode.slots() }
-    }
-
     /// Whether this is the lock with this path under this chroot.
     pub fn is_of(&self, chroot: &str, path: &LockPath) -> bool {
         self.path == full_path(chroot, path)

@@ -18,23 +18,6 @@ pub(super) fn variables(
     environment(&locks, &plan.outer, &plan.chroot).map_err(|error| format!("{error:#}"))
 }
 
-impl Plan {
-    /// The variables at their longest, before any lock is acquired. A lock that is said to be held around zklock is taken
-    /// as such.
-    ///
-    /// # Errors
-    /// If there is no lock.
-    pub fn longest_variables(&self) -> Result<Vec<(String, String)>, String> {
-        let mut paths: Vec<&LockPath> = self.not_held_in(&self.outer).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        let longest = |path| HeldLock::longest(&self.chroot, path, self.mode, self.family);
-        let is_wanted = |held: &&HeldLock| self.locks.iter().any(|path| held.is_of(&self.chroot, path));
-        let held: Vec<HeldLock> = self.outer.iter().filter(is_wanted).cloned().collect();
-        variables(self, &held, paths.into_iter().map(longest).collect())
-    }
-}
-
 /// The locks of the claim, all of them held.
 pub(super) fn held_locks(plan: &Plan, claim: &Claim) -> Vec<HeldLock> {
     let Some(session) = claim.session() else { return vec![] };
