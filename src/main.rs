@@ -9,7 +9,6 @@ use zklock::cli::Options;
 use zklock::output;
 use zklock::output::stdout;
 use zklock::process::end::end;
-use zklock::process::limits;
 use zklock::process::priority;
 use zklock::process::sys;
 use zklock::process::system_error::explain;
@@ -29,9 +28,6 @@ fn run_zklock() -> Exit {
     sys::ignore_signals_of_writes();
     if subcommands::complete() {
         return Exit::Code(0);
-    }
-    if let Err(error) = limits::check_stack() {
-        return complain(&error);
     }
     let options = match cli::parse(&words) {
         Ok(options) => options,
@@ -65,10 +61,8 @@ fn run_command(options: &Options) -> anyhow::Result<Exit> {
 /// Reports why zklock doesn't start: help goes to stdout, and a mistake to stderr.
 fn report(error: anyhow::Error) -> Exit {
     let printed = error.downcast().and_then(|help: clap::Error| stdout::print_by(|| help.print()));
-    printed.unwrap_or_else(|error| complain(&error))
-}
-
-fn complain(error: &anyhow::Error) -> Exit {
-    output::refusal(&escaped_lines(&explain(error)));
-    Exit::Code(exit::FAILURE)
+    printed.unwrap_or_else(|error| {
+        output::refusal(&escaped_lines(&explain(&error)));
+        Exit::Code(exit::FAILURE)
+    })
 }

@@ -1,26 +1,6 @@
-//! Limits of memory, processes and threads: zklock refuses to start where it could only fail later, and names the limit.
+//! The limit of processes and threads: zklock names it where it is reached.
 
-use crate::support::{Case, OtherUser, Zklock};
-
-#[test]
-fn too_little_memory_is_reported_before_connecting() {
-    let case = Case::new("limits-memory");
-    let lock = &[case.path(), "echo", "ran"][..];
-    for (option, too_few, enough) in [("-d", 16_000, 32_000), ("-v", 49_000, 98_000), ("-s", 128, 512)] {
-        for words in [lock, &["status", case.path()]] {
-            let limited =
-                |limit| case.zklock().prelude(&format!("ulimit {option} {limit}")).args(words).run();
-            let output = limited(too_few);
-            output
-                .assert_code(125)
-                .assert_stderr(&format!("zklock may use {too_few} KiB (ulimit {option}) and needs"));
-            assert_eq!(output.stdout, "");
-            limited(enough).assert_code(0);
-        }
-    }
-    let output = Zklock::bare(case.marker()).prelude("ulimit -s 64").arg("--version").run();
-    output.assert_code(125).assert_stderr("ulimit -s");
-}
+use crate::support::{Case, OtherUser};
 
 /// Each number of processes and threads from too few to enough.
 #[test]

@@ -23,7 +23,8 @@ mod write;
 
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use nix::sys::resource::{Resource, getrlimit};
 use zklock_core::time::BootTime;
 
 pub use self::blocking_session::{Answer, BlockingError, BlockingSession, Limit};
@@ -38,7 +39,6 @@ pub use zklock_core::protocol::{
 };
 
 use crate::plan::Connection;
-use crate::process::{limits, open_files};
 
 /// Everything needed to open a session.
 #[derive(Debug, Clone)]
@@ -55,6 +55,9 @@ pub struct Settings {
     pub security: Security,
 }
 
+/// The smallest limit of open files with which zklock starts: it takes about 20, also to clean up after a killed worker.
+const FEWEST_FILES: u64 = 64;
+
 impl Settings {
     /// The settings for a session that must be open by `deadline`. Reads and checks the files that the user named.
     ///
@@ -62,8 +65,12 @@ impl Settings {
     /// If a file can't be read or others can read its secret, if its content is invalid, if options contradict each
     /// other, or if too few files may be open.
     pub fn new(connection: &Connection, deadline: BootTime) -> Result<Self> {
-        open_files::check_limit(connection.zookeeper.servers.len())?;
-        limits::check_memory()?;
+        let (files, _) = getrlimit(Resource::RLIMIT_NOFILE)?;
+        ensure!(
+            files >= FEWEST_FILES,
+            "zklock may have {files} open files and needs {FEWEST_FILES}: raise the limit, as by 'ulimit -n 1024' or \
+             LimitNOFILE=1024"
+        );
         Ok(Self {
             hosts: connection.zookeeper.clone(),
             session_timeout: connection.session_timeout,

@@ -6,12 +6,10 @@ use crate::support::Case;
 #[test]
 fn a_limit_that_is_raised_as_the_message_says_is_enough() {
     let case = Case::new("remedy-limits");
-    for limit in ["ulimit -S -s 128", "ulimit -S -d 16000", "ulimit -S -v 49000", "ulimit -S -n 10"] {
-        let run = |prelude: &str| case.lock(&[], ["echo", "ran"]).prelude(prelude).run();
-        let said = run(limit).assert_code(125).stderr.clone();
-        let raised = between(&said, "raise the limit, as by '", "'").replace("ulimit", "ulimit -S");
-        assert_eq!(run(&format!("{limit}; {raised}")).assert_code(0).stdout, "ran\n", "{raised}");
-    }
+    let run = |prelude: &str| case.lock(&[], ["echo", "ran"]).prelude(prelude).run();
+    let said = run("ulimit -S -n 10").assert_code(125).stderr.clone();
+    let raised = between(&said, "raise the limit, as by '", "'").replace("ulimit", "ulimit -S");
+    assert_eq!(run(&format!("ulimit -S -n 10; {raised}")).assert_code(0).stdout, "ran\n", "{raised}");
 }
 
 /// As sudo drops the variable, `--preserve-env` keeps it.

@@ -238,7 +238,7 @@ fn unusable_tls_files_are_refused_before_connecting() {
 }
 
 #[test]
-fn with_as_few_open_files_as_zklock_accepts_a_killed_worker_s_node_is_deleted() {
+fn with_few_open_files_a_killed_worker_s_node_is_deleted() {
     let case = SECURE.case("tls-few-files");
     let identity = SECURE.authority.sign("few", &[]);
     let options = options(Some(SECURE.keys.authority()), &SECURE.keys, Some(&identity));

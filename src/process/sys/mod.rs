@@ -22,7 +22,7 @@ pub use self::dead_mans_switch::DeadMansSwitch;
 pub use self::fork::{ForkSide, die_with, lock_memory, split, wake_on_death_of};
 pub use self::image::Image;
 pub use self::page::{SharedMoment, SharedPage};
-pub use self::process::{detach_from_caller, exit_at_once, inherited_descriptors};
+pub use self::process::{detach_from_caller, exit_at_once};
 pub use self::signals::{
     contains, die_of, drop_handlers, end_process_1_by, ignore_until_exec, is_ignored, restore_ignored, send,
     send_to_group, stop_by, stop_ignoring_children,

@@ -12,7 +12,7 @@ use super::start::open_placeholder;
 ///
 /// # Errors
 /// If they can't be listed, as when no further file may be opened.
-pub fn inherited_descriptors() -> io::Result<Vec<RawFd>> {
+fn inherited_descriptors() -> io::Result<Vec<RawFd>> {
     let entries = std::fs::read_dir("/proc/self/fd")?.flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_inherited = |&number: &RawFd| {
