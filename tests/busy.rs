@@ -31,28 +31,22 @@ fn busy_is_124_after_a_wait_by_the_other_name() {
     is_busy("busy-wait", &[&["--wait", "8"]], 8);
 }
 
-/// The predecessor may be a waiter itself.
+/// A waiter names who is just ahead, which may be a waiter itself, and `-n` the holder; both say since when one holds.
 #[test]
-fn a_waiter_that_gives_up_names_the_holder_as_n_does() {
+fn a_busy_lock_names_who_is_ahead_and_since_when_it_holds() {
     let case = Case::new("busy-holder");
     let first = holder(&case, &["-s", "--label", "first"]);
-    let second = holder(&case, &["-s", "--label", "second"]);
+    case.wait_for_held_since(1);
+    let held = format!("{}:{} (first), since 20", host(), first.pid());
+    case.lock(&["-n"], ["true"]).run().assert_code(124).assert_stderr(&format!("busy: held by {held}"));
+    let late = case.lock(&["-w", "4"], ["true"]).run();
+    late.assert_code(124).assert_stderr(&format!("busy: gave up after 4 s: position 2, behind {held}"));
     let writer = case.lock(&["--label", "writer"], ["true"]).spawn();
-    case.wait_for_contenders(3);
-    let busy = format!("held by {}:{} (first)", host(), first.pid());
-    for mode in ["-s", "-x"] {
-        for options in [&["-n"][..], &["-w", "4"]] {
-            let output = case.lock(&[options, &[mode]].concat(), ["echo", "ran"]).run();
-            output.assert_code(124).assert_stderr("busy: ").assert_stderr(&busy);
-        }
-    }
-    // The holder changes, and the waiter's predecessor doesn't.
-    let late = case.lock(&["-w", "10"], ["echo", "ran"]).spawn();
-    case.wait_for_contenders(4);
+    case.wait_for_contenders(2);
+    let late = case.lock(&["-w", "4"], ["true"]).run();
+    let ahead = format!("position 3, behind {}:{} (writer)\n", host(), writer.pid());
+    assert!(late.assert_code(124).stderr.ends_with(&ahead), "{late}");
     end(first);
-    let busy = format!("held by {}:{} (second)", host(), second.pid());
-    late.wait(DEADLINE).assert_code(124).assert_stderr("busy: gave up after ").assert_stderr(&busy);
-    end(second);
     writer.wait(DEADLINE).assert_code(0);
 }
 

@@ -29,7 +29,7 @@ fn long_before_the_end_contenders_are_refused_with_a_remedy_that_works() {
     let holder = case.holder();
     assert!(case.contenders()[0].ends_with(&(SEQUENCE_LIMIT - 2).to_string()), "the last but one");
     let waiter = case.lock(&["-v"], ["true"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     let refused = case.lock(&[], ["echo", "must not run"]).run();
     refused.assert_code(125).assert_stderr("the sequence counter of this path is near its end");
     holder.signal(nix::sys::signal::Signal::SIGTERM);

@@ -1,6 +1,6 @@
 //! `--log-format json`: messages for programs, one object per line.
 
-use crate::support::{Case, DEADLINE, Output, Proxy, end, holder, pass_time, shared};
+use crate::support::{Case, DEADLINE, Output, Proxy, end, holder, host, pass_time, shared};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -79,15 +79,16 @@ fn a_waiter_that_gives_up_reports_both() {
     assert!(names.ends_with(&["busy", "left"]), "{lines:#?}");
     let progress = &lines[2];
     assert_eq!((&progress["position"], &progress["level"]), (&json!(2), &json!("info")));
-    assert_eq!(progress["holder"], progress["predecessor"]);
-    assert!(progress["held_for"].as_f64() <= progress["queued_for"].as_f64(), "{progress}");
+    let who = format!("{}:{} (one)", host(), job.pid());
+    assert_eq!((&progress["predecessor"], progress["left"].is_number()), (&json!(who), true), "{progress}");
+    let busy = &lines[lines.len() - 2];
+    assert_eq!(busy["predecessor"], who);
+    assert!(busy["held_since"].as_str().is_some_and(|since| since.ends_with('Z')), "{busy}");
     let (output, lines) = told(&case, &["-n"], &["true"]);
     let lines = steps(&output, lines);
     assert_eq!(events(&lines), ["busy"]);
-    assert!(
-        lines[0]["holder"].as_str().unwrap().ends_with("(one)") && lines[0]["node"].is_null(),
-        "{lines:#?}"
-    );
+    assert_eq!((&lines[0]["holder"], &lines[0]["held_since"]), (&json!(who), &busy["held_since"]));
+    assert!(lines[0]["node"].is_null(), "{lines:#?}");
     end(job);
 }
 

@@ -37,7 +37,7 @@ fn is_shown_harmlessly(data: &[u8]) -> [Output; 2] {
     });
     let outputs = running.map(|(memory, running, waits)| {
         if waits {
-            running.wait_for_line("waiting for", DEADLINE);
+            running.wait_for_line(": position ", DEADLINE);
             running.signal(SIGTERM);
         }
         let output = running.wait(DEADLINE);
@@ -106,7 +106,7 @@ fn control_characters_in_the_revoker_s_name_are_harmless() {
     let mut crowd = Crowd::of(crowded());
     crowd.contend(&prefixes(case.path(), 1), b"");
     let running = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    running.wait_for_line("waiting for", DEADLINE);
+    running.wait_for_line(": position ", DEADLINE);
     let own = format!("{}/{}", case.path(), case.wait_for_contenders(2)[1]);
     let data = record("h", "p", "l")
         .replace(r#""version""#, &format!(r#""revoked_by":{},"version""#, quoted(HOSTILE)));

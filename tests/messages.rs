@@ -7,14 +7,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use zklock_core::loss::{Loss, Silence};
-use zklock_core::message::{Fate, LeftStopped, Level, Message};
+use zklock_core::message::{Fate, Level, Message};
 use zklock_core::monitor::{MonitorMessage, WorkerFailure};
 use zklock_core::pair::Stage;
 use zklock_core::protocol::RequestError;
 use zklock_core::queue::contender::ContentionError;
 use zklock_core::queue::name::{Family, Mode};
 use zklock_core::queue::order::QueueError;
-use zklock_core::queue::other_recipes::Recipe;
 use zklock_core::server_wait::{Awaited, ServerWait};
 
 const SPAN: Duration = Duration::from_secs(12);
@@ -34,10 +33,10 @@ macro_rules! variants {
 }
 
 variants!(Message, message_name, MESSAGES:
-    Queued, WaitingFor, StillWaiting, Acquired, Free, Busy, GaveUp, GaveUpStopped, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
-    SignalIgnored, AwaitsLease, AwaitsServers, StillAwaitsServers, ServersAnswer, TimeoutGranted, ConnectionLostWaiting, ConnectedAgainWaiting, ConfirmationFailed, Skipped, Unreachable,
-    CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow, NotConfirmed, LastSeenBusy,
-    KeptBusy, NoAnswer, WaitsForItself, OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, NotAwaited, ConnectionLost,
+    Queued, Waiting, Acquired, Free, Busy, GaveUp, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
+    SignalIgnored, AwaitsServers, ConfirmationFailed, Skipped, Unreachable,
+    CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow,
+    OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, NotAwaited, ConnectionLost,
     ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed, LeaveUnconfirmed,
 );
@@ -81,7 +80,7 @@ fn refusals() -> [QueueError; 5] {
     let node = || "_c_1-lock-0000000001".to_owned();
     [
         QueueError::OtherFamily { node: node(), family: Family::Kazoo },
-        QueueError::OtherRecipe { node: node(), recipe: Recipe::CuratorSemaphore },
+        QueueError::OtherRecipe(node()),
         QueueError::OtherKind { node: node(), theirs: Mode::Slots(3), ours: Mode::Slots(2) },
         QueueError::CounterEnd { node: node() },
         QueueError::Tie { one: node(), other: node() },
@@ -92,11 +91,6 @@ fn troubles() -> Vec<ContentionError> {
     let mut troubles = vec![
         ContentionError::Deleted,
         ContentionError::Permission { action: "queue", permission: "CREATE", node: "/a".to_owned() },
-        ContentionError::Permission {
-            action: "see whether a semaphore of Curator's is held here",
-            permission: "READ",
-            node: "/a/leases".to_owned(),
-        },
         ContentionError::OwnNodeHidden,
         ContentionError::NotEphemeral("/locks/job/lock-0000000001".to_owned()),
         ContentionError::EphemeralParent,
@@ -152,35 +146,29 @@ fn messages() -> Vec<Message> {
     let who = || "web-1:4711 (nightly backup)".to_owned();
     let hosts = || "zk1:2181".to_owned();
     let job = || "job.sh".to_owned();
+    let gave_up = |state: Option<&str>, is_busy| M::GaveUp {
+        waited: SPAN,
+        state: state.map(str::to_owned),
+        is_busy,
+        predecessor: None,
+        held_since: None,
+    };
+    let not_recorded =
+        |is_certain| M::SuccessNotRecorded { why: "no server confirmed it".to_owned(), is_certain };
     let slow = |trip| M::ConnectionTooSlow { hosts: hosts(), trip, timeout: SPAN, kill_after: SPAN };
     let mut messages = vec![
         M::Queued { node: "/a/_c_1-lock-0000000001".to_owned() },
-        M::WaitingFor { who: who(), ahead: 2 },
-        M::StillWaiting {
-            waited: SPAN,
-            left: Some(SPAN),
-            ahead: 2,
-            predecessor: who(),
-            holder: None,
-            silent_for: Some(SPAN),
-        },
+        M::Waiting { position: 2, predecessor: who(), waited: SPAN, left: Some(SPAN), again: true },
         M::Acquired { after: SPAN, token: 7 },
         M::Free { after: SPAN },
-        M::Busy { holder: who() },
-        M::GaveUp { waited: SPAN, holder: Some(who()), ahead: who() },
-        M::GaveUp { waited: SPAN, holder: None, ahead: who() },
-        M::GaveUpStopped { left: LeftStopped::BecameFirst, waited: SPAN, seen_busy: true },
-        M::GaveUpStopped { left: LeftStopped::BecameFirst, waited: SPAN, seen_busy: false },
-        M::GaveUpStopped { left: LeftStopped::WasFirst, waited: SPAN, seen_busy: true },
-        M::LeftTheQueueStopped(LeftStopped::BecameFirst),
-        M::LeftTheQueueStopped(LeftStopped::WasFirst),
-        M::QueueingAgainAfterStop(LeftStopped::BecameFirst),
-        M::QueueingAgainAfterStop(LeftStopped::WasFirst),
+        M::Busy { holder: who(), held_since: None },
+        gave_up(Some("position 2, behind web-1:4711"), true),
+        gave_up(None, true),
+        gave_up(Some("no connection to the servers for 12 s; zk1:2181: connection refused"), false),
+        M::LeftTheQueueStopped,
+        M::QueueingAgainAfterStop,
         M::QueueingAgain(RequestError::Expired),
         M::SignalIgnored(10),
-        M::AwaitsLease,
-        M::ConnectionLostWaiting,
-        M::ConnectedAgainWaiting,
         M::ConfirmationFailed(RequestError::Quota),
         M::Skipped { ago: SPAN, host: Some("web-1".to_owned()), period: SPAN },
         M::Unreachable { within: Some((SPAN, "-w")), servers: vec![] },
@@ -193,14 +181,6 @@ fn messages() -> Vec<Message> {
         slow(Duration::from_millis(10)),
         slow(Duration::from_secs(2)),
         slow(Duration::from_hours(1000)),
-        M::NotConfirmed { waited: SPAN },
-        M::LastSeenBusy { waited: SPAN, silence: SPAN, holder: Some(who()), ahead: who() },
-        M::LastSeenBusy { waited: SPAN, silence: SPAN, holder: None, ahead: who() },
-        M::ServersAnswer { after: SPAN },
-        M::TimeoutGranted { asked: SPAN, granted: SPAN },
-        M::KeptBusy { hosts: hosts(), waited: SPAN },
-        M::NoAnswer { hosts: hosts(), waited: SPAN },
-        M::WaitsForItself { pid: 812 },
         M::OncePerInside,
         M::HeldInOtherNaming { outer: Family::Kazoo, inner: Family::Curator },
         M::HeldTooWeakly { outer: "shared".to_owned(), inner: Mode::Exclusive },
@@ -209,14 +189,16 @@ fn messages() -> Vec<Message> {
         ),
         M::Started { command: job() },
         M::NotAwaited,
-        M::ConnectionLost,
+        M::ConnectionLost { holds: true },
+        M::ConnectionLost { holds: false },
         M::ConnectedAgain,
         M::CommandKilled { command: job() },
         M::LeftAfterKill(
             "process 4711 (x) belongs to another user, whose processes zklock may not signal".to_owned(),
         ),
         M::SuccessRecorded,
-        M::SuccessNotRecorded("no server confirmed it".to_owned()),
+        not_recorded(true),
+        not_recorded(false),
         M::Released,
         M::LeftTheQueue,
         M::SessionOver,
@@ -225,9 +207,7 @@ fn messages() -> Vec<Message> {
     ];
     messages.extend(suspensions());
     messages.extend(troubles().into_iter().map(M::Contender));
-    messages.extend(
-        waits().into_iter().flat_map(|wait| [M::AwaitsServers(wait.clone()), M::StillAwaitsServers(wait)]),
-    );
+    messages.extend(waits().into_iter().map(|wait| M::AwaitsServers { wait, again: true }));
     for loss in losses() {
         messages.push(M::LockLost {
             loss: loss.clone(),

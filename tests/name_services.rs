@@ -93,7 +93,7 @@ fn a_service_that_does_not_say_who_the_user_is_delays_nothing() {
     };
     wait_until("a request before the service gives up", DEADLINE, asks_at_once);
     let waiter = start(&[], "echo must not run");
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     waiter.signal(Signal::SIGINT);
     let output = waiter.wait(DEADLINE);
     output.assert_signal(Signal::SIGINT).assert_stderr("left the queue");

@@ -1,6 +1,6 @@
 //! Contenders run one at a time in first-come order, even if others give up or die in between.
 
-use crate::support::{Case, DEADLINE, History, Running, end, wait_until};
+use crate::support::{Case, DEADLINE, History, Running, end, host, wait_until};
 use nix::sys::signal::Signal;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -77,13 +77,13 @@ fn the_second_of_three_gives_up(case: &Case, options: &[&str], give_up: impl FnO
     let nodes = case.wait_for_contenders(2);
     let third = case.lock(&["-v"], ["sh", "-c", &history.job("third", 0.0)]).spawn();
     case.wait_for_contenders(3);
-    third.wait_for_line("waiting for", DEADLINE);
+    third.wait_for_line("position 3", DEADLINE);
 
     give_up(&second);
     let deleted = format!("{}/{}", case.path(), nodes[1]);
     case.observer().wait_until_gone(&deleted, DEADLINE);
     // The third has noticed: it reports its new predecessor.
-    let new_predecessor = format!(":{} (sh), 1 ahead", first.pid());
+    let new_predecessor = format!("position 2, behind {}:{} (sh)", host(), first.pid());
     third.wait_for_line(&new_predecessor, DEADLINE);
     assert_eq!(section_count(&history), 1);
     assert!(third.is_running());

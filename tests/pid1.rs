@@ -109,7 +109,7 @@ fn a_watch_and_a_wait_are_ended_by_a_signal() {
     }
     let node = case.add_contender("first");
     let wait = case.zklock().args(["wait", "-v", case.path()]).prelude(&prelude).spawn();
-    wait.wait_for_line(", 1 ahead", DEADLINE);
+    wait.wait_for_line("position 2", DEADLINE);
     kill(zklock_of(&wait), Signal::SIGTERM).expect("zklock");
     wait.wait(DEADLINE).assert_code(128 + 15);
     case.observer().delete(&node);
@@ -123,7 +123,7 @@ fn a_waiter_ended_by_term_exits_with_143() {
     let case = Case::new("pid1-waiting");
     let holder = case.holder();
     let running = start(&case, "echo ran");
-    running.wait_for_line("waiting for", DEADLINE);
+    running.wait_for_line(": position ", DEADLINE);
     kill(zklock_of(&running), Signal::SIGTERM).expect("zklock");
     assert_eq!(running.wait(DEADLINE).assert_code(128 + 15).stdout, "");
     assert_eq!(case.contenders().len(), 1);
@@ -158,7 +158,7 @@ fn other_orphans_are_reaped_while_waiting_and_while_the_command_runs() {
     let case = Case::new("pid1-strangers");
     let holder = case.holder();
     let running = start(&case, "echo ready; sleep 60; :");
-    running.wait_for_line("waiting for", DEADLINE);
+    running.wait_for_line(": position ", DEADLINE);
     let zklock = zklock_of(&running);
     let leave_an_orphan = || {
         let before = children_of(zklock).len();

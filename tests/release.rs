@@ -122,7 +122,7 @@ fn a_waiter_dies_of_the_signal_and_leaves_the_queue() {
     let holder = case.holder();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
         let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-        waiter.wait_for_line("waiting for", DEADLINE);
+        waiter.wait_for_line(": position ", DEADLINE);
         assert_eq!(case.contenders().len(), 2);
         waiter.signal(signal);
         let output = waiter.wait(Duration::from_secs(20));
@@ -139,7 +139,7 @@ fn a_waiter_ignores_signals_that_do_not_end_a_process() {
     let case = Case::new("ignores");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH, Signal::SIGCONT] {
         waiter.signal(signal);
     }

@@ -13,7 +13,7 @@ fn counted(case: &Case, proxy: &Proxy, options: &[&str]) -> Zklock {
 fn waiter(case: &Case, proxy: &Proxy, options: &[&str]) -> Running {
     let ahead = case.contenders().len();
     let waiter = counted(case, proxy, &[&["-v"], options].concat()).spawn();
-    waiter.wait_for_line(&format!("{ahead} ahead"), DEADLINE);
+    waiter.wait_for_line(&format!("position {}", ahead + 1), DEADLINE);
     waiter
 }
 
@@ -87,7 +87,7 @@ fn a_predecessor_that_gives_up_makes_its_successor_list_again() {
     let proxy = Proxy::to(shared());
     let waiter = waiter(&case, &proxy, &[]);
     case.observer().delete(&second);
-    waiter.wait_for_line("1 ahead", DEADLINE);
+    waiter.wait_for_line("position 2", DEADLINE);
     assert_eq!(waiter.stdout().text(), "");
     assert_eq!(proxy.count(op::GET_CHILDREN), 2);
     case.observer().delete(&first);

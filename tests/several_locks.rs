@@ -100,7 +100,7 @@ fn a_signal_while_waiting_for_the_second_lock_releases_both() {
     let holder = case.zklock().args([&second, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
     holder.wait_for_stdout("holding", DEADLINE);
     let waiter = case.zklock().args(["-v", case.path(), &second, "--", "echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     assert_eq!(case.contenders().len(), 1);
     waiter.signal(Signal::SIGINT);
     waiter.wait(DEADLINE).assert_signal(Signal::SIGINT);

@@ -74,7 +74,7 @@ fn a_host_on_a_slow_connection_blocks_no_other_host() {
     let (proxy, slow) = behind("slow-line-ahead", Duration::ZERO);
     let holder = slow.holder();
     let first = slow.lock(&["-v", "--session-timeout", "4"], ["echo", "ran"]).spawn();
-    first.wait_for_line("waiting for", DEADLINE);
+    first.wait_for_line(": position ", DEADLINE);
     let hosts = shared().connect_string();
     let behind = crate::support::Zklock::at(&hosts, slow.marker()).args([slow.path(), "--", "echo", "next"]);
     let behind = behind.spawn();

@@ -23,7 +23,7 @@ fn behind_proxy(name: &str) -> (Proxy, Case) {
 #[track_caller]
 fn waiting(case: &Case, options: &[&str], count: usize) -> Running {
     let running = wait(case, &[&["-vv"], options, &[case.path()]].concat()).spawn();
-    running.wait_for_line(&format!(", {count} ahead"), DEADLINE);
+    running.wait_for_line(&format!("position {}", count + 1), DEADLINE);
     running
 }
 
@@ -66,7 +66,7 @@ fn it_waits_for_those_that_are_there_and_not_for_those_that_come_later() {
     let later = queue(&case, &[]);
     // One that gives up isn't waited for any more.
     end(third);
-    waits.wait_for_line(", 2 ahead", DEADLINE);
+    waits.wait_for_line("position 3", DEADLINE);
     end(first);
     second.wait_for_stdout("running", DEADLINE);
     assert!(waits.is_running());
@@ -85,7 +85,7 @@ fn all_slots_all_readers_and_all_of_several_locks_must_be_free() {
         let case = Case::new("wait-shared");
         let (one, two, three) = (holder(&case, options), holder(&case, options), holder(&other, &[]));
         let waits = wait(&case, &["-v", case.path(), "/t/nobody", other.path(), case.path()]).spawn();
-        waits.wait_for_line(", 2 ahead", DEADLINE);
+        waits.wait_for_line("position 3", DEADLINE);
         // The second lock isn't watched yet.
         let later = queue(&other, &[]);
         end(one);
@@ -111,7 +111,7 @@ fn only_the_last_contender_is_watched_and_nothing_is_written() {
     let later = case.add_contender("not a zklock");
     // Events arrive in order: when this one is here, the earlier changes caused none.
     case.observer().delete(last);
-    waits.wait_for_line(", 1 ahead", DEADLINE);
+    waits.wait_for_line("position 2", DEADLINE);
     assert_eq!((proxy.events(), proxy.count(op::GET_CHILDREN)), (1, 2));
     case.observer().delete(second);
     assert_free(waits);
@@ -201,7 +201,7 @@ fn inside_a_lock_it_waits_only_for_those_ahead_of_the_surrounding_command() {
         let behind = queue(&case, &[]);
         std::fs::write(&go, "").unwrap();
         if let Some(first) = first {
-            outer.wait_for_line(", 1 ahead", DEADLINE);
+            outer.wait_for_line("position 2", DEADLINE);
             end(first);
         }
         outer.wait(DEADLINE).assert_code(0).assert_stderr(": free after ");
@@ -255,7 +255,7 @@ fn after_a_gap_it_goes_on_with_those_that_are_left() {
     case.observer().delete(&last);
     let later = case.add_contender("later");
     proxy.refuse_new(false);
-    waits.wait_for_line(", 1 ahead", DEADLINE);
+    waits.wait_for_line("position 2", DEADLINE);
     case.observer().delete(&first);
     assert_free(waits);
     case.observer().delete(&later);
@@ -301,8 +301,7 @@ fn a_terminal_shows_whom_it_waits_for_until_the_end_or_ctrl_c() {
     let on_terminal = || {
         let zklock = wait(&case, &[case.path()]).prelude("stty cols 250").env("TERM", "xterm");
         let mut terminal = zklock.in_terminal();
-        terminal.expect(&format!("zklock: {}: waiting for ", case.path()), DEADLINE);
-        terminal.expect(" (behind), 2 ahead", DEADLINE);
+        terminal.expect(&format!("zklock: {}: position 3, behind ", case.path()), DEADLINE);
         terminal
     };
     let mut terminal = on_terminal();
@@ -312,7 +311,7 @@ fn a_terminal_shows_whom_it_waits_for_until_the_end_or_ctrl_c() {
     assert_eq!(terminal.text().rsplit("\x1b[2K").next(), Some(""), "{:?}", terminal.text());
     let mut terminal = on_terminal();
     end(second);
-    terminal.expect(" (migration), 1 ahead", DEADLINE);
+    terminal.expect("position 2, behind ", DEADLINE);
     end(first);
     assert!(terminal.wait(DEADLINE).success());
     assert_eq!(terminal.text().rsplit("\x1b[2K").next(), Some(""), "{:?}", terminal.text());
@@ -330,7 +329,7 @@ fn it_ends_by_signals_and_stops_by_ctrl_z() {
     let mut shell = case.shell();
     shell.run("stty cols 250", DEADLINE);
     shell.enter(&format!("TERM=xterm $zklock wait {}", case.path()), DEADLINE);
-    shell.terminal().expect("1 ahead", DEADLINE);
+    shell.terminal().expect("position 2", DEADLINE);
     shell.terminal().send(b"\x1a");
     shell.terminal().expect("Stopped", DEADLINE);
     shell.prompt(DEADLINE);

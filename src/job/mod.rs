@@ -3,7 +3,6 @@
 mod become_command;
 pub mod descendants;
 mod effects;
-pub mod lineage;
 mod orphaned;
 mod prepared;
 pub mod spawn;

@@ -50,7 +50,7 @@ impl MonitorLoop {
                     Terminal::new(getpgrp()).take_back(group);
                 }
             }
-            MonitorEffect::ExtendTimeout(time) => service_manager::notify(None, Some(time)),
+            MonitorEffect::ExtendTimeout(time) => service_manager::notify(None, time),
             MonitorEffect::Clean(leftover) => {
                 output::queue_output();
                 // Servers may not answer: a signal to end stops the wait for them.

@@ -17,7 +17,7 @@ use zklock_core::path::LockPath;
 use zklock_core::text::{escaped_lines, without_controls};
 
 pub use self::buffer::{AT_THE_END, BRIEFLY, WHILE_HELD, drain, mute, queue_output};
-pub use self::line::{can_draw_line, draw_line, draw_text, erase_line};
+pub use self::line::{can_draw_line, draw_line, erase_line};
 
 /// The variable that overrides the log levels, in `env_logger`'s syntax.
 const LOG: &str = "RUST_LOG";

@@ -30,12 +30,12 @@ pub fn is_there() -> bool {
 }
 
 /// Sends a state, and how much longer the start or stop of the service may take. Never waits.
-pub fn notify(status: Option<&str>, extend: Option<Duration>) {
+pub fn notify(status: Option<&str>, extend: Duration) {
     let Some(Some(socket)) = SOCKET.get() else { return };
     // A line break would begin another assignment.
     let status = status.map(|status| printable_up_to(LONGEST, status));
-    let micros = extend.map(|extend| u32::try_from(extend.as_micros()).unwrap_or(u32::MAX));
-    let told = [status.as_deref().map(NotifyState::Status), micros.map(NotifyState::ExtendTimeoutUsec)];
+    let micros = u32::try_from(extend.as_micros()).unwrap_or(u32::MAX);
+    let told = [status.as_deref().map(NotifyState::Status), Some(NotifyState::ExtendTimeoutUsec(micros))];
     let notice = told.iter().flatten().fold(String::new(), |notice, line| notice + &line.to_string() + "\n");
     if let Err(error) = socket.send(notice.as_bytes()) {
         log::debug!("the service manager wasn't told: {error}");

@@ -80,15 +80,24 @@ pub(super) fn line(options: &Options) -> impl FnMut(Option<String>) + use<> {
     if is_shown {
         // An error means that a handler is there already, or that SIGINT is ignored.
         let _ = ctrlc::try_set_handler(|| {
-            output::draw_text(None, getpgrp());
+            erase();
             end(Exit::Signal(SIGINT));
         });
     }
     move |text| {
         if is_shown {
-            output::draw_text(text, getpgrp());
+            match text {
+                Some(text) => output::draw_line(&text, getpgrp()),
+                None => erase(),
+            }
         }
     }
+}
+
+/// Removes the line: when this returns, it is removed.
+fn erase() {
+    output::erase_line();
+    output::drain(output::BRIEFLY);
 }
 
 /// How many answers to one request may be lost with the connection: the server may close it because of the request.

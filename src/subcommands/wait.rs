@@ -12,9 +12,10 @@ use zklock_core::exit::Exit;
 use zklock_core::message::Message;
 use zklock_core::path::LockPath;
 use zklock_core::queue::contender::ContentionError;
-use zklock_core::queue::name::{Family, Mode, Name};
-use zklock_core::queue::order::{Decision, QueueError, decide_as_next, queue_entries};
-use zklock_core::queue::record::describe;
+use zklock_core::queue::name::{Family, Name};
+use zklock_core::queue::order::{QueueError, queue_entries};
+use zklock_core::queue::other_recipes;
+use zklock_core::queue::record::{describe, held_since};
 use zklock_core::time::BootTime;
 
 use super::session::{in_session_of, line};
@@ -35,15 +36,10 @@ pub(super) fn run(wait: &WaitOptions, options: &Options) -> Result<Exit> {
     in_session_of(options, settings, Limit::Until(until), (limit, option), |session| {
         // All of them before the first wait: contenders that come later don't count.
         for (path, names) in first_listings(session, &wait.paths)? {
-            let ahead = until_free(session, path, names, nonblock, until, &mut line(options))?;
-            let waited = clock::now().since(began);
-            let message = match ahead {
-                None => Message::Free { after: waited },
-                Some(holder) if nonblock => Message::Busy { holder },
-                Some(ahead) => Message::GaveUp { waited, holder: None, ahead },
-            };
-            output::say(path, None, &message);
-            if !matches!(message, Message::Free { .. }) {
+            let busy = until_free(session, path, names, nonblock, (began, until), &mut line(options))?;
+            let free = || Message::Free { after: clock::now().since(began) };
+            output::say(path, None, busy.as_ref().unwrap_or(&free()));
+            if busy.is_some() {
                 return Ok(Exit::Code(wait.conflict_exit_code.unwrap_or(lock.conflict_exit_code)));
             }
         }
@@ -61,9 +57,8 @@ fn first_listings<'a>(
     let is_outer = |name: &Name<'_>| outer.iter().any(|held| held.node.ends_with(&format!("/{}", name.text)));
     let awaited = |(path, children): (&'a LockPath, Vec<String>)| {
         // Another recipe's contenders can't be told from other nodes.
-        let next = decide_as_next(&children, Family::Curator, Mode::Exclusive);
-        if let Decision::Refuse(refusal @ QueueError::OtherRecipe { .. }) = next {
-            bail!("{path}: {refusal}");
+        if let Some(other) = other_recipes::among(&children) {
+            bail!("{path}: {}", QueueError::OtherRecipe(other.to_owned()));
         }
         let names = queue(&children).take_while(|name| !is_outer(name)).map(|name| name.text.to_owned());
         Ok((path, names.collect()))
@@ -87,15 +82,15 @@ fn list(session: &mut BlockingSession<'_>, paths: &[LockPath]) -> Result<Vec<Vec
     paths.iter().zip(replies).map(children).collect()
 }
 
-/// Waits until none of these contenders is left. With `nonblock` or after `until` returns who is ahead.
+/// Waits until none of these contenders is left. With `nonblock` or after `until` returns a message that says who is ahead.
 fn until_free(
     session: &mut BlockingSession<'_>,
     path: &LockPath,
     mut names: Vec<String>,
     nonblock: bool,
-    until: Option<BootTime>,
+    (began, until): (BootTime, Option<BootTime>),
     line: &mut impl FnMut(Option<String>),
-) -> Result<Option<String>> {
+) -> Result<Option<Message>> {
     let mut said = None;
     while let Some(name) = if nonblock { names.first() } else { names.last() } {
         match session.watch(path.child(name))? {
@@ -104,14 +99,23 @@ fn until_free(
             }
             Ok(node) => {
                 let who = describe(name, node.data(), None);
+                let held_since = node.seen().and_then(|node| held_since(&node.data, node.created));
                 if nonblock {
-                    return Ok(Some(who));
+                    return Ok(Some(Message::Busy { holder: who, held_since }));
                 }
-                let waiting = Message::WaitingFor { who: who.clone(), ahead: names.len() };
-                if said.as_ref() != Some(&waiting) {
-                    output::say(path, None, &waiting);
+                let (position, waited) = (names.len() + 1, || clock::now().since(began));
+                let waiting = |left| Message::Waiting {
+                    position,
+                    predecessor: who.clone(),
+                    waited: waited(),
+                    left,
+                    again: false,
+                };
+                let told = waiting(until.map(|until| clock::now().until(until)));
+                if said.as_ref() != Some(&(names.len(), who.clone())) {
+                    output::say(path, None, &told);
                 }
-                line(Some(format!("{path}: {waiting}")));
+                line(Some(format!("{path}: {told}")));
                 let changed = session.wait_for_change(until);
                 line(None);
                 if !changed? {
@@ -119,9 +123,17 @@ fn until_free(
                         session.is_connected(),
                         "{path}: last seen busy; no connection to the servers any more"
                     );
-                    return Ok(Some(who));
+                    let state = Some(waiting(None).to_string());
+                    let (waited, predecessor) = (waited(), Some(who));
+                    return Ok(Some(Message::GaveUp {
+                        waited,
+                        state,
+                        is_busy: true,
+                        predecessor,
+                        held_since,
+                    }));
                 }
-                said = Some(waiting);
+                said = Some((names.len(), who));
             }
             Err(RequestError::NoNode) => {}
             Err(failure) => {

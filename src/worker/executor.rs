@@ -17,7 +17,7 @@ use zklock_core::signal::SIGTSTP;
 
 use super::side_sessions::SideSessions;
 use crate::ensemble::Settings;
-use crate::job::{Job, PreparedLaunch, lineage};
+use crate::job::{Job, PreparedLaunch};
 use crate::link::WorkerSide;
 use crate::output;
 use crate::plan::Invocation;
@@ -125,9 +125,6 @@ impl<'a> Executor<'a> {
                 self.watch_over_loop()?;
                 return Ok(Done::Answer(Input::Introduced(self.introduction())));
             }
-            Effect::FindAncestors => {
-                return Ok(Done::Answer(Input::Ancestors(lineage::ancestors(self.worker.monitor))));
-            }
             Effect::Ask(asker, request) => {
                 if let Some(session) = &self.session {
                     session.requester.ask(asker, request);
@@ -174,7 +171,9 @@ impl<'a> Executor<'a> {
             Effect::SetDeadline(deadline) => self.worker.set_deadline(deadline),
             Effect::CommandIsOver(exit, within) => self.worker.command_is_over(exit, within),
             Effect::Say(path, message) => self.say(&path, &message),
-            Effect::Line(Some(line)) => output::draw_line(&line, self.worker.group),
+            Effect::Line(Some((path, text))) => {
+                output::draw_line(&format!("{path}: {text}"), self.worker.group);
+            }
             Effect::Line(None) => output::erase_line(),
             Effect::Notify(Notice { status, extend }) => service_manager::notify(status.as_deref(), extend),
             Effect::FlushOutput(limit) => {

@@ -62,7 +62,7 @@ fn a_check_disturbs_no_queue() {
     let case = Case::new("check-queue");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     check(&case, &[case.path()]).run().assert_code(0);
     assert_eq!(case.contenders().len(), 2);
     end(holder);

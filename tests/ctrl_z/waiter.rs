@@ -1,10 +1,10 @@
-//! A stopped waiter: its turn passes to the next contender, and it queues again when it is continued.
+//! A stopped waiter: it leaves the queue at once, and queues again when it is continued.
 
-use super::{script, stop, wait_for_jobs, wait_for_status};
+use super::{script, stop, wait_for_jobs};
 use crate::support::{Case, DEADLINE, History, Running, Shell, end, pass_time, wait_for, wait_until};
 use std::time::Duration;
 
-/// Starts a waiter in a shell, with `ahead` contenders before it, and stops it. Its job is called `b`.
+/// Starts a waiter in a shell, with `ahead` contenders before it, and stops it. Its job is called `b`. It leaves the queue.
 #[track_caller]
 fn stopped_behind(case: &Case, history: &History, options: &str, ahead: usize) -> Shell {
     let job = script(case, "b.sh", &history.steady_job("b"));
@@ -12,6 +12,8 @@ fn stopped_behind(case: &Case, history: &History, options: &str, ahead: usize) -
     shell.enter(&format!("$zklock -v {options} -- bash {job}"), DEADLINE);
     case.wait_for_contenders(ahead + 1);
     stop(&mut shell);
+    case.wait_for_contenders(ahead);
+    assert!(shell.terminal().text().contains("stopped: left the queue"), "{}", shell.terminal().text());
     shell
 }
 
@@ -48,12 +50,8 @@ fn the_next_one_runs_in_its_place() {
     let first = case.holder();
     let mut shell = stopped_behind(&case, &history, case.path(), 1);
     let next = queue(&case, &history, "c", &[]);
-    wait_for_status(&case, case.path(), 1, "waiting", true);
-    wait_for_status(&case, case.path(), 2, "waiting", false);
     end(first);
     wait_for_jobs(&history, 1);
-    pass_time(Duration::from_secs(1));
-    assert_eq!(history.sections().unwrap()[0].name, "c");
     goes_on_after(&mut shell, &history, vec![(next, "c")]);
     assert_eq!(history.exclusive_order(), ["c", "b"]);
 }
@@ -70,26 +68,6 @@ fn it_never_runs_while_it_is_stopped() {
     pass_time(Duration::from_secs(1));
     assert!(history.sections().unwrap().is_empty());
     goes_on_after(&mut shell, &history, vec![]);
-}
-
-#[test]
-fn it_keeps_its_place_if_it_is_continued_before_it_is_first() {
-    let case = Case::new("stopped-briefly");
-    let history = case.history();
-    let first = case.holder();
-    let mut shell = stopped_behind(&case, &history, case.path(), 1);
-    let next = queue(&case, &history, "c", &[]);
-    wait_for_status(&case, case.path(), 1, "waiting", true);
-    shell.fg();
-    wait_for_status(&case, case.path(), 1, "waiting", false);
-    end(first);
-    wait_for_jobs(&history, 1);
-    history.finish("b");
-    history.finish("c");
-    next.wait(DEADLINE).assert_code(0);
-    shell.prompt(DEADLINE);
-    assert_eq!(shell.code(DEADLINE), 0);
-    assert_eq!(history.exclusive_order(), ["b", "c"]);
 }
 
 #[test]
@@ -125,7 +103,7 @@ fn a_stopped_waiter_for_a_slot_lets_the_next_have_it() {
     assert_eq!(history.most_at_once(), 2);
 }
 
-/// It holds the first lock and waits for the second. It releases the first lock as well.
+/// It holds the first lock and waits for the second. It releases the first lock as well, and queues for the second no more.
 #[test]
 fn a_stopped_waiter_for_several_lets_go_of_what_it_has() {
     let case = Case::new("passed-several");
@@ -137,85 +115,29 @@ fn a_stopped_waiter_for_several_lets_go_of_what_it_has() {
     let next = queue(&case, &history, "c", &[]);
     wait_for_jobs(&history, 1);
     end(holder);
-    pass_time(Duration::from_secs(1));
     assert!(case.observer().children(&second).is_empty());
     goes_on_after(&mut shell, &history, vec![(next, "c")]);
     assert_eq!(history.exclusive_order(), ["c", "b"]);
 }
 
-/// Ctrl-Z is typed again and again around the time of the acquisition. The command runs once, and not while it is
-/// stopped.
-/// It waits for the first of two locks. The second one is free.
 #[test]
-fn a_stopped_waiter_for_several_queues_for_no_further_one() {
-    let case = Case::new("stopped-of-several");
+fn a_limit_that_runs_out_while_it_is_stopped_is_busy() {
+    let case = Case::new("stopped-limit");
     let history = case.history();
-    let second = format!("{}-b", case.path());
     let first = case.holder();
-    let mut shell = stopped_behind(&case, &history, &format!("{} {second}", case.path()), 1);
-    end(first);
-    shell.terminal().expect(&format!("{}: became first while stopped", case.path()), DEADLINE);
-    case.wait_for_contenders(0);
-    assert!(!case.observer().exists(&second), "no node was ever created there");
-    goes_on_after(&mut shell, &history, vec![]);
-}
-
-/// The time is that of the message, which a busy machine writes a little later.
-#[track_caller]
-fn assert_gives_up(shell: &mut Shell, path: &str, why: &str) {
-    shell.terminal().expect(&format!("{path}: busy: gave up after 1"), DEADLINE);
-    shell.terminal().expect(&format!(" s: {why}"), DEADLINE);
-}
-
-/// It holds the first of two locks when it is stopped, and `-w` runs out. The second one is busy.
-#[test]
-fn a_limit_that_runs_out_after_it_released_the_first_of_several_names_the_busy_one() {
-    let case = Case::new("stopped-holding");
-    let history = case.history();
-    let second = format!("{}-b", case.path());
-    let holder = case.zklock().args([&second, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", DEADLINE);
-    let job = script(&case, "b.sh", &history.steady_job("b"));
-    let mut shell = case.shell();
-    shell.enter(&format!("$zklock -v -w 10 {} {second} -- bash {job}", case.path()), DEADLINE);
-    shell.terminal().expect(&format!("{second}: waiting for"), DEADLINE);
-    stop(&mut shell);
-    let left = format!("{}: stopped before its command started: left the queue", case.path());
-    assert!(shell.terminal().text().contains(&left), "{}", shell.terminal().text());
-    assert_gives_up(&mut shell, &second, "stopped before its command started");
+    let mut shell = stopped_behind(&case, &history, &format!("-w 10 {}", case.path()), 1);
+    // The time is that of the message, which a busy machine writes a little later.
+    shell.terminal().expect(&format!("{}: busy: gave up after 1", case.path()), DEADLINE);
+    shell.terminal().expect(" s: stopped", DEADLINE);
     shell.enter("fg", DEADLINE);
     shell.prompt(DEADLINE);
     assert_eq!(shell.code(DEADLINE), 124);
-    end(holder);
-}
-
-/// The waiter for these paths becomes first while it is stopped, and `-w` runs out.
-#[track_caller]
-fn assert_busy_at_the_limit(case: &Case, paths: &str) {
-    let history = case.history();
-    let first = case.holder();
-    let mut shell = stopped_behind(case, &history, &format!("-w 10 {paths}"), 1);
     end(first);
-    shell.terminal().expect("left the queue until it is continued", DEADLINE);
-    assert_gives_up(&mut shell, case.path(), "became first while stopped");
-    shell.enter("fg", DEADLINE);
-    shell.prompt(DEADLINE);
-    assert_eq!(shell.code(DEADLINE), 124);
     assert!(history.sections().unwrap().is_empty());
 }
 
-#[test]
-fn a_limit_that_runs_out_while_it_is_stopped_and_first_is_busy() {
-    let case = Case::new("stopped-limit");
-    assert_busy_at_the_limit(&case, case.path());
-}
-
-#[test]
-fn a_limit_that_runs_out_while_it_is_stopped_and_first_on_one_of_several_is_busy() {
-    let case = Case::new("stopped-limit-several");
-    assert_busy_at_the_limit(&case, &format!("{} {}-b", case.path(), case.path()));
-}
-
+/// Ctrl-Z is typed again and again around the time of the acquisition. The command runs once, and not while it is
+/// stopped.
 #[test]
 fn whenever_the_key_comes_it_runs_once() {
     for round in 0..10 {

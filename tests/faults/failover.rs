@@ -22,7 +22,7 @@ fn case(network: &Loan, name: &str) -> Case {
 fn waiter(network: &Loan, case: &Case, options: &[&str]) -> Running {
     let zklock = Zklock::at(&network.connect_string(1), case.marker()).args(options);
     let waiter = zklock.args([case.path(), "--", "echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     waiter
 }
 
@@ -120,7 +120,7 @@ fn a_waiter_that_moved_to_another_server_is_woken_there() {
     assert_eq!(network.server_of(before), follower);
     network.pass_zone(1);
     network.servers[follower].kill();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     assert_ne!(network.server_of(before), follower, "the same session");
     assert_eq!(waiter.stdout().text(), "");
     end(holder);
@@ -145,7 +145,7 @@ fn without_a_quorum_the_command_is_dead_in_time_and_with_it_the_next_one_runs() 
     let job = history.job("next", 0.1);
     let next = Zklock::at(&network.connect_string(1), case.marker()).args(options);
     let next = next.args([case.path(), "--", "bash", "-c", &job]).spawn();
-    next.wait_for_line("waiting for", DEADLINE);
+    next.wait_for_line(": position ", DEADLINE);
     network.wait_until_steady();
     for (_, server) in network.servers.iter().enumerate().filter(|(index, _)| *index != left) {
         server.kill();

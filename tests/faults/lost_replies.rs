@@ -111,7 +111,7 @@ fn a_waiter_has_one_place_in_the_queue_and_runs_whatever_is_lost() {
             }
             let waiter = case.lock(&["-v", "-w", "30"], ["echo", "ran"]).spawn();
             proxy.wait_fired(1, DEADLINE);
-            waiter.wait_for_line("waiting for", DEADLINE);
+            waiter.wait_for_line(": position ", DEADLINE);
             case.wait_for_contenders(2);
             assert_eq!(waiter.stdout().text(), "", "the other still holds it: {lost:?} {at:?}");
             end(holder);

@@ -70,7 +70,7 @@ fn a_waiter_whose_node_was_deleted_while_it_was_not_connected_never_runs() {
     let holder = holder.args([case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
     holder.wait_for_stdout("holding", DEADLINE);
     let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     let queue = case.wait_for_contenders(2);
     while_disconnected(&proxy, &waiter, || {
         case.observer().delete(&format!("{}/{}", case.path(), queue[1]));

@@ -43,7 +43,7 @@ impl Stage {
         let next =
             Zklock::at(&network.connect_string(1), case.marker()).args(["-v", "--session-timeout", "20"]);
         let next = next.args([case.path(), "--", "bash", "-c", &history.steady_job("next")]).spawn();
-        next.wait_for_line("waiting for", DEADLINE);
+        next.wait_for_line(": position ", DEADLINE);
         network.wait_until_steady();
         Self { holder, next, history, case, network, leader, follower }
     }

@@ -11,7 +11,7 @@ fn the_first_waiter_confirms_twice_as_often_as_the_others() {
     let holder = holder(&case, &options);
     let waiter = Zklock::at(&second.connect_string(), case.marker()).args(options);
     let waiter = waiter.args([case.path(), "--", "true"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     let confirmed = || [&first, &second].map(|link| confirmations([link]));
     // On a busy machine the holder may be late.
     let mut rounds = (0..4).map(|_| {

@@ -9,8 +9,8 @@ mod servers;
 
 use crate::support::{Case, DEADLINE, Running, Terminal, Zklock, end, host, shared, wait_until};
 
-/// A text that only the live line contains.
-const LINE: &str = ", waiting ";
+/// A text that, without `-v`, only the live line contains.
+const LINE: &str = ": position ";
 
 /// zklock with these options and this command on a terminal that is wide enough for the line.
 fn on_terminal(case: &Case, options: &[&str], command: &[&str]) -> Zklock {

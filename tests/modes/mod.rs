@@ -90,7 +90,7 @@ fn wait_until_it_runs(running: &Running) {
 
 #[track_caller]
 fn wait_until_it_waits(running: &Running) {
-    running.wait_for_line("waiting for", DEADLINE);
+    running.wait_for_line(": position ", DEADLINE);
 }
 
 /// Kills zklock itself, and waits until it is dead.

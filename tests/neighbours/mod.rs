@@ -42,7 +42,7 @@ fn wait_until_it_runs(zklock: &Running) {
 
 #[track_caller]
 fn wait_until_it_waits(zklock: &Running) {
-    zklock.wait_for_line("waiting for", DEADLINE);
+    zklock.wait_for_line(": position ", DEADLINE);
 }
 
 /// The neighbour watches zklock's only node, as zklock itself does.

@@ -54,24 +54,6 @@ fn with_the_variables_it_runs_at_once_under_the_lock_of_the_command() {
     }
 }
 
-#[test]
-fn without_the_variables_it_is_refused_and_told_what_to_do() {
-    for start in STARTS {
-        let case = Case::new("background-bare");
-        let running = in_the_background(&case, &format!("{start}{REMOVES}"), "echo ran", &until_go(&case));
-        assert_eq!(code(&case), "125");
-        let said = text(&case, "err");
-        assert!(
-            said.starts_with(&format!("zklock: {}: this would wait for itself: PID ", case.path())),
-            "{said}"
-        );
-        assert!(said.ends_with("or start a background process outside the lock\n"), "{said}");
-        assert_eq!(text(&case, "out"), "");
-        go(&case);
-        running.wait(DEADLINE).assert_code(0);
-    }
-}
-
 /// Nothing is held any more, whatever the variables say.
 #[test]
 fn after_the_end_of_the_command_it_queues_like_any_other() {

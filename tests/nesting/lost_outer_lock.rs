@@ -57,7 +57,7 @@ fn an_inner_zklock_that_still_waits_gives_up_when_the_outer_lock_is_lost() {
     let holder = start(case.zklock().args([&b, "--", "sh", "-c", super::HOLD]));
     let within = words(case.hosts(), &["-v"], &[&b]);
     let running = outer(&case, &[], &[within, shell("echo must not run")]).spawn();
-    running.wait_for_line("waiting for", DEADLINE);
+    running.wait_for_line(": position ", DEADLINE);
     delete_outer_node(&case);
     let output = running.wait(DEADLINE);
     output.assert_code(123);

@@ -7,7 +7,6 @@ mod lost_outer_lock;
 mod same_path;
 mod several_paths;
 mod stale_variables;
-mod without_variables;
 
 use crate::support::{Case, DEADLINE, Running, Zklock, end};
 

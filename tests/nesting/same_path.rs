@@ -93,7 +93,7 @@ fn a_reader_inside_a_reader_runs_although_a_writer_waits() {
     let wait = ["sh", "-c", &wait, "sh"].map(str::to_owned).to_vec();
     let reader = start(outer(&case, &["-s"], &[wait, inner(&case, &["-s"]), shell("echo ran")]));
     let writer = case.lock(&["-v"], ["true"]).spawn();
-    writer.wait_for_line("waiting for", DEADLINE);
+    writer.wait_for_line(": position ", DEADLINE);
     std::fs::write(go, "").unwrap();
     reader.wait_for_stdout("ran", DEADLINE);
     reader.wait(DEADLINE).assert_code(0);

@@ -35,7 +35,7 @@ fn another_inner_path_can_be_busy_and_waited_for() {
     let parts = |options: &[&str]| [words(case.hosts(), options, &[&b]), shell("echo ran")];
     outer(&case, &[], &parts(&["-n"])).run().assert_code(124);
     let waiter = outer(&case, &[], &parts(&["-v"])).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     end(holder);
     waiter.wait(DEADLINE).assert_code(0);
 }

@@ -17,7 +17,7 @@ fn variables_of_a_released_lock_are_ignored() {
     assert_eq!(case.contenders().len(), 1, "a node of its own");
     case.lock(&["-n"], ["true"]).env("ZKLOCK_HELD", &held).run().assert_code(124);
     let waiter = case.lock(&["-v"], ["true"]).env("ZKLOCK_HELD", &held).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     end(running);
     waiter.wait(DEADLINE).assert_code(0);
 }

@@ -56,10 +56,10 @@ fn behind_thousands_of_contenders_it_waits_for_the_nearest_and_runs_after_them()
     let running = case.lock(&["-v"], ["echo", "ran"]).spawn();
     let memory = Memory::watch(running.pid());
     let nearest = |number: usize| contenders[number].rsplit('/').next().unwrap();
-    let line = running.wait_for_line("5000 ahead", DEADLINE);
+    let line = running.wait_for_line("position 5001", DEADLINE);
     assert!(line.contains(nearest(MANY - 1)), "{line}");
     crowd.delete(&contenders[MANY - 1]);
-    let line = running.wait_for_line("4999 ahead", DEADLINE);
+    let line = running.wait_for_line("position 5000", DEADLINE);
     assert!(line.contains(nearest(MANY - 2)), "{line}");
     // One that is not the nearest is nothing to it.
     crowd.delete(&contenders[0]);
@@ -67,6 +67,6 @@ fn behind_thousands_of_contenders_it_waits_for_the_nearest_and_runs_after_them()
     crowd.leave();
     let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
-    assert_eq!(output.stderr.matches("waiting for").count(), 2, "{output}");
+    assert_eq!(output.stderr.matches(": position ").count(), 2, "{output}");
     assert!(memory.peak_kib() < 200 << 10);
 }

@@ -17,7 +17,7 @@ fn with_a_full_disk_a_holder_is_stopped_and_no_command_runs_until_there_is_room(
     let options = ["-v", "--session-timeout", "4"];
     let holder = holder(&case, &options);
     let waiter = case.lock(&options, ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     fill_disk_of(&server);
 
     let output = holder.wait(DEADLINE);

@@ -106,7 +106,7 @@ fn an_init_container_of_the_image_waits_for_the_end_of_a_holder() {
     let case = Case::new("image-init");
     let holder = case.holder();
     let waiter = container.run(case.lock(&["-v", "--shared"], ["/zklock", "--version"])).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     end(holder);
     waiter.wait(DEADLINE).assert_code(0).assert_stdout(VERSION);
 }

@@ -17,9 +17,9 @@ fn queue_behind_each_other(case: &Case, path: &str, options: &[&str]) {
     let busy = zklock_as(case, BOB, &[options, &["-n"]].concat()).args([path, "echo", "ran"]).run();
     busy.assert_code(124).assert_stderr("busy: held by");
     let second = zklock_as(case, BOB, &[options, &["-v"]].concat()).args([path, "--"]).args(HOLD).spawn();
-    second.wait_for_line("1 ahead", DEADLINE);
+    second.wait_for_line("position 2", DEADLINE);
     let third = zklock_as(case, ALICE, &[options, &["-v"]].concat()).args([path, "echo", "ran"]).spawn();
-    third.wait_for_line("2 ahead", DEADLINE);
+    third.wait_for_line("position 3", DEADLINE);
     end(first);
     second.wait_for_stdout(path, DEADLINE);
     end_holder(second);

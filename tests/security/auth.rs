@@ -87,7 +87,7 @@ fn credentials_are_sent_again_to_another_server() {
     server.kill();
     holder.wait_for_line("connected again", DEADLINE);
     let waiter = zklock_as(&case, ALICE, &["-v"]).args([case.path(), "echo", "ran"]).spawn();
-    waiter.wait_for_line("1 ahead", DEADLINE);
+    waiter.wait_for_line("position 2", DEADLINE);
     holder.signal(Signal::SIGTERM);
     let output = holder.wait(DEADLINE);
     output.assert_signal(Signal::SIGTERM).assert_stderr("released");

@@ -48,7 +48,7 @@ fn the_sasl_identity_owns_the_nodes() {
     let holder = case.lock(&["--auth-file", auth], HOLD).spawn();
     let node = holder.wait_for_stdout(case.path(), DEADLINE);
     let waiter = case.lock(&["-v", "--auth-file", auth], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("1 ahead", DEADLINE);
+    waiter.wait_for_line("position 2", DEADLINE);
     // The monitor authenticates like the worker.
     kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
     // Found by its name among the children: since ZooKeeper 3.9 the observer may not read the node's stat.
@@ -65,7 +65,7 @@ fn a_node_of_one_user_is_hidden_from_another() {
     holder.wait_for_stdout(case.path(), DEADLINE);
     let waiter =
         case.lock(&["-v"], ["echo", "ran"]).env("ZKLOCK_AUTH", "sasl-digest-md5:other:0ther").spawn();
-    waiter.wait_for_line("waiting for node _c_", DEADLINE);
+    waiter.wait_for_line("behind node _c_", DEADLINE);
     end(holder);
     assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }

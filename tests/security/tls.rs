@@ -93,7 +93,7 @@ fn with_client_certificates_the_certificate_s_identity_owns_the_nodes() {
     let other_identity = self::options(Some(secure.keys.authority()), &secure.keys, Some(&other_identity));
     let waiter = case.zklock().args(&other_identity).args(["-v", case.path(), "echo", "ran"]).spawn();
     // The holder's name is hidden, because only the owner may read the node.
-    waiter.wait_for_line("waiting for node _c_", DEADLINE);
+    waiter.wait_for_line("behind node _c_", DEADLINE);
     end(holder);
     assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
@@ -191,7 +191,7 @@ fn failover_works_with_tls() {
     let first = holder();
     first.wait_for_stdout(case.path(), DEADLINE);
     let second = holder();
-    second.wait_for_line("1 ahead", DEADLINE);
+    second.wait_for_line("position 2", DEADLINE);
     // The servers don't list TLS connections, but the client library logs its server.
     let log_line = first.wait_for_line("succeeds to establish session to tcp+tls://", DEADLINE);
     let is_on = |server: &&Server| log_line.contains(&server.secure_connect_string());

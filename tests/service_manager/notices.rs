@@ -1,7 +1,7 @@
 //! The notices: zklock's state, and more time for the start and the stop of the service.
 
 use super::Manager;
-use crate::support::{Case, DEADLINE, WORKER, end, pass_time, wait_until, worker_of};
+use crate::support::{Case, DEADLINE, WORKER, end, host, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
 use std::time::Duration;
 
@@ -32,37 +32,19 @@ fn a_standby_tells_its_state_and_the_command_that_it_is_ready() {
         case.wait_for_held_since(1);
         let lock = case.lock(&["--label", "standby"], service("READY=1\\nSTATUS=serving"));
         let running = lock.env("NOTIFY_SOCKET", &manager.name).spawn();
-        manager.wait_for(&format!("STATUS=connecting to {}", case.hosts()));
         let waits = manager.wait_for("position 2");
-        let path = case.path();
-        let held = status(&waits).unwrap().strip_prefix(&format!("{path}: position 2, held by ")).unwrap();
-        let (who, since) = held.split_once(" since ").unwrap_or_else(|| panic!("{waits}"));
-        assert!(who.contains(&format!(":{} (", holder.pid())), "{waits}");
-        assert!(since.starts_with("20") && since.ends_with('Z'), "{waits}");
+        let behind = format!("{}: position 2, behind {}:{} (", case.path(), host(), holder.pid());
+        assert!(status(&waits).unwrap().starts_with(&behind), "{waits}");
         end(holder);
         running.wait_for_stdout(&format!("ready {}", manager.name.display()), DEADLINE);
-        let runs = manager.wait_for("runs under token ");
-        let token: u64 = status(&runs).unwrap().rsplit(' ').next().unwrap().parse().unwrap();
-        assert!(token > 0);
-        let before = manager.told().len();
-        pass_time(Duration::from_millis(300));
-        let told = manager.told();
-        assert_eq!(told.last().map(String::as_str), Some("READY=1\nSTATUS=serving"), "{told:?}");
-        assert!(told.len() == before && told[before - 2] == runs, "{told:?}");
-
+        manager.wait_for(&format!("STATUS={}: acquired\n", case.path()));
+        manager.wait_for("serving");
         running.signal(Signal::SIGTERM);
         running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
         let told = manager.told();
-        assert_eq!(
-            told[before..].iter().map(|notice| status(notice)).collect::<Vec<_>>(),
-            [
-                Some(&*format!("{path}: python3 is being stopped: SIGTERM was forwarded to it")),
-                Some("releasing")
-            ]
-        );
-        for notice in told.iter().filter(|notice| !notice.contains("serving")) {
-            let is_own = !notice.contains("being stopped");
-            assert_eq!(notice.contains("EXTEND_TIMEOUT_USEC="), is_own, "{notice}");
+        assert_eq!(told.last().map(String::as_str), Some("READY=1\nSTATUS=serving"), "{told:?}");
+        for notice in &told[..told.len() - 1] {
+            assert!(notice.contains("EXTEND_TIMEOUT_USEC="), "{notice}");
             assert!(!notice.contains("READY") && !notice.contains("MAINPID"), "{notice}");
         }
     }
@@ -77,41 +59,9 @@ fn the_manager_is_told_why_the_command_is_stopped() {
     running.wait_for_stdout("ready", DEADLINE);
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     let stopped = manager.wait_for("being stopped");
-    assert!(stopped.contains("sh is being stopped: the lock was revoked by "), "{stopped}");
+    assert!(stopped.contains(": the lock is revoked by "), "{stopped}");
     assert!(stopped.contains("EXTEND_TIMEOUT_USEC="), "{stopped}");
     running.wait(DEADLINE).assert_code(123);
-    manager.wait_for("STATUS=releasing");
-    assert!(!manager.told().iter().any(|notice| notice.contains("continues")), "{:?}", manager.told());
-}
-
-#[test]
-fn a_signal_that_ends_the_command_is_told_once_and_asks_for_no_more_time() {
-    let case = Case::new("notices-forwarded");
-    let manager = Manager::new(&case);
-    let command =
-        ["sh", "-c", "trap 'sleep 0.3; exit 7' TERM; trap : HUP; echo ready; while :; do sleep 0.1; done"];
-    let running = case.lock(&[], command).env("NOTIFY_SOCKET", &manager.name).spawn();
-    running.wait_for_stdout("ready", DEADLINE);
-    running.signal(Signal::SIGHUP);
-    running.signal(Signal::SIGTERM);
-    let stopped = manager.wait_for("being stopped");
-    assert!(stopped.contains("sh is being stopped: SIGTERM was forwarded to it"), "{stopped}");
-    assert!(!stopped.contains("EXTEND_TIMEOUT_USEC"), "{stopped}");
-    running.wait(DEADLINE).assert_code(7);
-    manager.wait_for("STATUS=releasing");
-}
-
-#[test]
-fn a_waiter_that_is_stopped_tells_that_it_leaves() {
-    let case = Case::new("notices-leave");
-    let manager = Manager::new(&case);
-    let holder = case.holder();
-    let waiter = case.lock(&[], ["true"]).env("NOTIFY_SOCKET", &manager.name).spawn();
-    manager.wait_for("position 2");
-    waiter.signal(Signal::SIGTERM);
-    manager.wait_for("STATUS=leaving the queue\nEXTEND_TIMEOUT_USEC=");
-    waiter.wait(DEADLINE).assert_signal(Signal::SIGTERM);
-    end(holder);
 }
 
 #[test]
@@ -120,7 +70,8 @@ fn servers_that_do_not_answer_are_told() {
     let manager = Manager::new(&case);
     let lock = case.zklock().args(["-z", "127.0.0.1:1", case.path(), "true"]);
     let running = lock.env("NOTIFY_SOCKET", &manager.name).spawn();
-    manager.wait_for("STATUS=connecting to 127.0.0.1:1; 127.0.0.1:1: connection refused\n");
+    let told = manager.wait_for("; 127.0.0.1:1: connection refused\n");
+    assert!(status(&told).unwrap().starts_with(&format!("{}: connecting for ", case.path())), "{told}");
     running.signal(Signal::SIGTERM);
     running.wait(DEADLINE);
 }
@@ -160,7 +111,7 @@ fn another_contender_can_not_speak_for_zklock() {
     let node = case.add_contender("somebody\nREADY=1\nMAINPID=1");
     let waiter = case.lock(&[], ["true"]).env("NOTIFY_SOCKET", &manager.name).spawn();
     let told = manager.wait_for("position 2");
-    assert!(status(&told).unwrap().contains("held by somebody?READY=1?MAINPID=1"), "{told}");
+    assert!(status(&told).unwrap().contains("behind somebody?READY=1?MAINPID=1"), "{told}");
     case.observer().delete(&node);
     waiter.wait(DEADLINE).assert_code(0);
 }
@@ -180,7 +131,7 @@ fn a_zklock_inside_the_command_leaves_the_state_alone() {
     let outer = case.lock(&[], ["sh", "-c", &script]);
     let outer = outer.env("NOTIFY_SOCKET", &manager.name).env("ZKLOCK_ZOOKEEPER", case.hosts()).spawn();
     outer.wait_for_stdout("ready", DEADLINE);
-    manager.wait_for("runs under token");
+    let acquired = manager.wait_for("acquired");
     let waits = manager.wait_for("EXTEND_TIMEOUT_USEC=");
     assert_eq!(status(&waits), None);
     case.observer().wait_for_contenders(&inner, 2, DEADLINE);
@@ -188,9 +139,8 @@ fn a_zklock_inside_the_command_leaves_the_state_alone() {
     holder.wait(DEADLINE);
     outer.wait(DEADLINE).assert_code(0);
     let told = manager.told();
-    let states: Vec<_> = told.iter().filter_map(|notice| status(notice)).collect();
-    assert!(states.len() <= 4 && states.last() == Some(&"releasing"), "{told:?}");
-    assert!(!states.iter().any(|state| state.contains("-inner")), "{told:?}");
+    let last = told.iter().rfind(|notice| status(notice).is_some());
+    assert_eq!(last, Some(&acquired), "{told:?}");
 }
 
 #[test]
@@ -200,7 +150,7 @@ fn the_manager_gives_time_to_clean_up_after_a_killed_worker() {
     let lock = case.lock(&["--session-timeout", "12"], ["sh", "-c", "echo up; sleep 60"]);
     let running = lock.env("NOTIFY_SOCKET", &manager.name).spawn();
     running.wait_for_stdout("up", DEADLINE);
-    manager.wait_for("runs under token");
+    manager.wait_for("acquired");
     kill(worker_of(running.pid()), Signal::SIGKILL).expect(WORKER);
     assert_eq!(manager.wait_for("EXTEND_TIMEOUT_USEC="), "EXTEND_TIMEOUT_USEC=27000000\n");
     running.wait(DEADLINE).assert_code(123);

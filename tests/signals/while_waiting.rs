@@ -62,7 +62,7 @@ fn a_second_signal_ends_a_waiter_at_once_and_its_node_is_still_deleted() {
     let case = Case::new("second-signal").through(&proxy.connect_string());
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     proxy.once(op::DELETE, At::Hold);
     waiter.signal(Signal::SIGTERM);
     proxy.wait_fired(1, DEADLINE);
@@ -95,7 +95,7 @@ fn a_signal_that_arrives_with_the_lock_prevents_the_command() {
         let holder = case.holder();
         let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
         // The node exists before the waiter knows of it.
-        waiter.wait_for_line("waiting for", DEADLINE);
+        waiter.wait_for_line(": position ", DEADLINE);
         let worker = worker_of(waiter.pid());
         freeze(worker);
         holder.signal(Signal::SIGTERM);
@@ -119,7 +119,7 @@ fn a_frozen_waiter_is_ended_soon_after_a_signal() {
     let holder = case.holder();
     for signal in ENDING {
         let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-        waiter.wait_for_line("waiting for", DEADLINE);
+        waiter.wait_for_line(": position ", DEADLINE);
         freeze(worker_of(waiter.pid()));
         let began = Instant::now();
         waiter.signal(signal);

@@ -129,7 +129,7 @@ fn a_frozen_monitor_blocks_no_other_contender() {
     let script = format!("echo ready; until [ -e {} ]; do sleep 0.02; done; exit 3", go.display());
     let running = start(&case, &[], &script);
     let next = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    next.wait_for_line("waiting for", DEADLINE);
+    next.wait_for_line(": position ", DEADLINE);
     freeze(running.pid());
     std::fs::write(go, "").expect("a file");
     assert_eq!(next.wait(DEADLINE).assert_code(0).stdout, "ran\n");

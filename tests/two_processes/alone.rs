@@ -17,7 +17,7 @@ fn leaving(case: &Case, proxy: &Proxy) -> (Running, Pid) {
     nix::unistd::mkfifo(&case.dir().join("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     let zklock = case.lock(&["-v", "--session-timeout", "30"], ["echo", "ran"]);
     let waiter = zklock.dir(case.dir()).prelude(GIVEN).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     let worker = worker_of(waiter.pid());
     assert!(held(worker).iter().any(|target| target.ends_with("/pipe")), "{:?}", held(worker));
     proxy.once(op::DELETE, At::Hold);

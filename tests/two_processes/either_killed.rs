@@ -180,7 +180,7 @@ fn the_node_of_a_killed_waiter_vanishes() {
     let holder = case.holder();
     for victim in ["monitor", "worker"] {
         let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-        waiter.wait_for_line("waiting for", DEADLINE);
+        waiter.wait_for_line(": position ", DEADLINE);
         let worker = worker_of(waiter.pid());
         if victim == "monitor" {
             waiter.signal(Signal::SIGKILL);

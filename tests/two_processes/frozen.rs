@@ -14,7 +14,7 @@ fn a_signal_ends_a_waiter_with_a_frozen_worker() {
     let holder = case.holder();
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
-        waiter.wait_for_line("waiting for", DEADLINE);
+        waiter.wait_for_line(": position ", DEADLINE);
         let worker = worker_of(waiter.pid());
         freeze(worker);
         waiter.signal(signal);
@@ -33,7 +33,7 @@ fn a_waiter_that_is_thawed_in_time_handles_the_signal() {
     let holder = case.holder();
     let handles_it = |_| {
         let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
-        waiter.wait_for_line("waiting for", DEADLINE);
+        waiter.wait_for_line(": position ", DEADLINE);
         let worker = worker_of(waiter.pid());
         freeze(worker);
         waiter.signal(Signal::SIGTERM);

@@ -43,7 +43,7 @@ fn a_waiter_whose_loop_hangs_without_a_monitor_leaves_the_queue() {
     let case = Case::new("hung-waits");
     let holder = case.holder();
     let waiter = case.lock(&["-v", "--session-timeout", "2"], ["echo", "must not run"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     let worker = worker_of(waiter.pid());
     let hung = Hung::in_its_first_thread(worker);
     waiter.signal(Signal::SIGKILL);

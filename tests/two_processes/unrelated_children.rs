@@ -66,7 +66,7 @@ fn unrelated_children_survive_a_worker_killed_while_waiting() {
     let case = Case::new("helpers-waiting");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "must not run"]).prelude(&helpers(&case)).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     let helpers = helper_pids(&case);
     kill(worker_of(waiter.pid()), Signal::SIGKILL).expect("a worker");
     waiter.wait(HAND_OFF).assert_code(125);

@@ -13,7 +13,7 @@ fn first_and_frozen(case: &Case, options: &[&str]) -> (Running, Pid) {
     let holder = case.holder();
     let command = ["sh", "-c", "echo ran under $ZKLOCK_NODE; exit 6"];
     let waiter = case.lock(&[&["-v"], options].concat(), command).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     let worker = worker_of(waiter.pid());
     freeze(worker);
     holder.signal(Signal::SIGTERM);
@@ -67,7 +67,7 @@ fn a_worker_frozen_for_longer_than_its_session_runs_nothing_under_the_old_lock()
     assert!(!case.contenders().contains(&old), "its session is over");
     thaw(worker);
     waiter.wait_for_line("the session was lost while waiting", DEADLINE);
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     case.wait_for_contenders(2);
     assert_eq!(waiter.stdout().text(), "");
     next.signal(Signal::SIGTERM);
@@ -99,7 +99,7 @@ fn a_worker_frozen_while_it_leaves_the_queue_blocks_no_waiter() {
     let case = Case::new("window-leaving").through(&proxy.connect_string());
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["true"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     let worker = worker_of(waiter.pid());
     proxy.once(op::DELETE, At::Hold);
     waiter.signal(Signal::SIGTERM);

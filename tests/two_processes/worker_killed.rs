@@ -13,7 +13,7 @@ fn a_waiter_whose_worker_is_killed_fails_and_leaves_the_queue() {
     let case = Case::new("worker-waits");
     let holder = case.holder();
     let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
-    waiter.wait_for_line("waiting for", DEADLINE);
+    waiter.wait_for_line(": position ", DEADLINE);
     kill_worker(&waiter);
     case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
     let output = waiter.wait(DEADLINE);

@@ -3,7 +3,7 @@
 use super::VERBOSITIES;
 use crate::support::{Case, DEADLINE, end};
 
-const LINE: &str = ", waiting ";
+const LINE: &str = ": position ";
 
 /// The command's output must not be appended to the live line, or erased with it.
 #[test]

@@ -11,7 +11,7 @@ fn a_wait_sees_contenders_of_both_versions_and_they_go_on_as_without_it() {
         let holder = first.hold(&case, &[]);
         let waiter = second.queue(&case, &[], 2);
         let waits = case.zklock().args(["wait", "-v", case.path()]).spawn();
-        waits.wait_for_line(", 2 ahead", DEADLINE);
+        waits.wait_for_line("position 3", DEADLINE);
         let later = first.queue(&case, &[], 3);
         end(holder);
         wait_until_it_runs(&waiter);
@@ -33,7 +33,7 @@ fn a_wait_sees_slots_and_readers_of_both_versions() {
             let other = second.queue(&case, options, 2);
             wait_until_it_runs(&other);
             let waits = case.zklock().args(["wait", "-v", case.path()]).spawn();
-            waits.wait_for_line(", 2 ahead", DEADLINE);
+            waits.wait_for_line("position 3", DEADLINE);
             end(other);
             case.wait_for_contenders(1);
             assert!(waits.is_running());

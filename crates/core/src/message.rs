@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::duration;
 use super::loss::Loss;
-use super::protocol::RequestError;
+use super::protocol::{RequestError, ServerTime};
 use super::server_wait::ServerWait;
 use super::signal;
 use super::text::{time, whole};
@@ -43,24 +43,6 @@ impl Level {
     }
 }
 
-/// The holder of a lock that zklock waits for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
-    pub who: String,
-    /// How long it has held the lock, if its node says so.
-    pub held_for: Option<Duration>,
-    /// How long ago it queued, if that is known.
-    pub queued_for: Option<Duration>,
-}
-
-/// Why a stopped waiter leaves the queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LeftStopped {
-    BecameFirst,
-    /// It was first on a lock when it was stopped, and waited for another lock or for its lease.
-    WasFirst,
-}
-
 /// What happens to the command when the lock is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
@@ -77,21 +59,15 @@ pub enum Message {
     Queued {
         node: String,
     },
-    WaitingFor {
-        who: String,
-        ahead: usize,
-    },
-    /// With `--progress`.
-    StillWaiting {
+    /// zklock waits for other contenders; `again`: this was said before, with `--progress`.
+    Waiting {
+        /// From 1.
+        position: usize,
+        predecessor: String,
         waited: Duration,
         /// Until `-w` runs out.
         left: Option<Duration>,
-        ahead: usize,
-        predecessor: String,
-        /// `None` if it isn't known.
-        holder: Option<Box<Holder>>,
-        /// How long no server has answered, if that is long.
-        silent_for: Option<Duration>,
+        again: bool,
     },
     Acquired {
         after: Duration,
@@ -104,43 +80,32 @@ pub enum Message {
     /// With `-n` or `-w 0`.
     Busy {
         holder: String,
+        /// Since when it holds the lock, if it says so.
+        held_since: Option<ServerTime>,
     },
-    /// `-w` ran out while the contender `ahead` was zklock's predecessor.
+    /// `-w` ran out.
     GaveUp {
         waited: Duration,
-        /// `None` if it isn't known.
-        holder: Option<String>,
-        ahead: String,
+        /// What zklock waited for, unless it is only that the lock was busy.
+        state: Option<String>,
+        /// Whether the lock was seen busy, and a server has answered lately.
+        is_busy: bool,
+        /// The contender just ahead.
+        predecessor: Option<String>,
+        /// Since when that one holds the lock, if it says so.
+        held_since: Option<ServerTime>,
     },
-    /// `-w` ran out after zklock left the queue while stopped.
-    GaveUpStopped {
-        left: LeftStopped,
-        waited: Duration,
-        /// Whether another contender was seen ahead before.
-        seen_busy: bool,
-    },
-    LeftTheQueueStopped(LeftStopped),
+    LeftTheQueueStopped,
     /// zklock was continued after that.
-    QueueingAgainAfterStop(LeftStopped),
+    QueueingAgainAfterStop,
     /// The session ended before the command was started.
     QueueingAgain(RequestError),
     SignalIgnored(i32),
-    AwaitsLease,
-    /// A wait for the servers has become long, or what they say has changed.
-    AwaitsServers(ServerWait),
-    /// The same, with `--progress`.
-    StillAwaitsServers(ServerWait),
-    /// The end of such a wait.
-    ServersAnswer {
-        after: Duration,
+    /// zklock waits for the servers; `again`: this was said before, with `--progress`.
+    AwaitsServers {
+        wait: ServerWait,
+        again: bool,
     },
-    /// The servers granted another session timeout.
-    TimeoutGranted {
-        asked: Duration,
-        granted: Duration,
-    },
-    ConnectionLostWaiting,
-    ConnectedAgainWaiting,
     ConfirmationFailed(RequestError),
     /// `--once-per`: the command isn't due.
     Skipped {
@@ -180,34 +145,6 @@ pub enum Message {
         timeout: Duration,
         kill_after: Duration,
     },
-    /// `-w` ran out while zklock was first in the queue.
-    NotConfirmed {
-        waited: Duration,
-    },
-    /// `-w` ran out while no server answered.
-    LastSeenBusy {
-        waited: Duration,
-        /// How long no server has answered.
-        silence: Duration,
-        /// The holder then; `None` if it isn't known.
-        holder: Option<String>,
-        /// The predecessor when a server last answered.
-        ahead: String,
-    },
-    /// There is no session, and the ZooKeeper client didn't report a reason in time.
-    KeptBusy {
-        hosts: String,
-        waited: Duration,
-    },
-    /// There is a session, but no answer about the lock.
-    NoAnswer {
-        hosts: String,
-        waited: Duration,
-    },
-    /// The holder started the command that zklock runs in, and no variable told zklock so.
-    WaitsForItself {
-        pid: u32,
-    },
     /// `--once-per` inside a command that already holds the lock.
     OncePerInside,
     HeldInOtherNaming {
@@ -227,7 +164,10 @@ pub enum Message {
     },
     /// The command is setsid(1) and ends as soon as it has started what the lock is for.
     NotAwaited,
-    ConnectionLost,
+    ConnectionLost {
+        /// Whether the lock is held.
+        holds: bool,
+    },
     ConnectedAgain,
     LockLost {
         loss: Loss,
@@ -256,7 +196,11 @@ pub enum Message {
 
     // The end.
     SuccessRecorded,
-    SuccessNotRecorded(String),
+    SuccessNotRecorded {
+        why: String,
+        /// Whether it is certain that the success isn't recorded.
+        is_certain: bool,
+    },
     Released,
     LeftTheQueue,
     SessionOver,
@@ -314,14 +258,6 @@ impl LogEntry {
     }
 }
 
-fn awaiting(level: Level, wait: &ServerWait) -> LogEntry {
-    LogEntry::new(level, "awaiting_servers", wait.to_string())
-        .with("awaited", wait.awaited.word())
-        .with("awaited_for", seconds(wait.waited))
-        .with("left", wait.left.map(seconds))
-        .with("servers", wait.servers.clone())
-}
-
 /// A span of time in JSON: in seconds, rounded to the millisecond.
 fn seconds(span: Duration) -> f64 {
     (span.as_secs_f64() * 1000.0).round() / 1000.0
@@ -333,32 +269,14 @@ impl Message {
     pub fn report(&self) -> LogEntry {
         match self {
             Self::Queued { node } => LogEntry::step("queued", format!("queued as {node}")),
-            Self::WaitingFor { who, ahead } => {
-                LogEntry::step("waiting", format!("waiting for {who}, {ahead} ahead"))
-                    .with("position", ahead + 1)
-                    .with("predecessor", who.as_str())
-            }
-            Self::StillWaiting { waited, left, ahead, predecessor, holder, silent_for } => {
-                let position = ahead + 1;
-                let queue = match holder {
-                    Some(holder) if holder.who == *predecessor => format!("held by {holder}"),
-                    Some(holder) => format!("held by {holder}; behind {predecessor}"),
-                    None => format!("behind {predecessor}"),
-                };
-                let silence = silent_for.map(before_silence).unwrap_or_default();
+            Self::Waiting { position, predecessor, waited, left, again } => {
                 let limit = left.map(|left| format!(", {} left", whole(left))).unwrap_or_default();
-                let text =
-                    format!("position {position}, waiting {}{limit}; {silence}{queue}", whole(*waited));
-                let known = holder.as_ref();
-                LogEntry::new(Level::Notice, "waiting", text)
-                    .with("position", position)
+                let text = format!("position {position}, behind {predecessor}{limit}");
+                LogEntry::new(if *again { Level::Notice } else { Level::Step }, "waiting", text)
+                    .with("position", *position)
                     .with("predecessor", predecessor.as_str())
-                    .with("holder", known.map(|holder| holder.who.clone()))
-                    .with("held_for", known.and_then(|holder| holder.held_for).map(seconds))
-                    .with("queued_for", known.and_then(|holder| holder.queued_for).map(seconds))
                     .with("waited", seconds(*waited))
                     .with("left", left.map(seconds))
-                    .with("silent_for", silent_for.map(seconds))
             }
             Self::Acquired { after, token } => {
                 let text = format!("acquired after {}, fencing token {token}", time(*after));
@@ -367,32 +285,28 @@ impl Message {
             Self::Free { after } => {
                 LogEntry::step("free", format!("free after {}", time(*after))).with("waited", seconds(*after))
             }
-            Self::Busy { holder } => {
-                LogEntry::warning("busy", format!("busy: held by {holder}")).with("holder", holder.as_str())
+            Self::Busy { holder, held_since } => {
+                LogEntry::warning("busy", format!("busy: held by {holder}{}", since(*held_since)))
+                    .with("holder", holder.as_str())
+                    .with("held_since", held_since.map(|at| at.to_string()))
             }
-            Self::GaveUp { waited, holder, ahead } => {
-                let text =
-                    format!("busy: gave up after {}; {}", time(*waited), held_by(holder.as_ref(), ahead));
-                LogEntry::warning("busy", text)
-                    .with("holder", holder.clone())
-                    .with("predecessor", ahead.as_str())
-                    .with("waited", seconds(*waited))
-            }
-            Self::GaveUpStopped { left, waited, seen_busy } => {
-                let text = format!("gave up after {}: {left}", time(*waited));
-                if *seen_busy {
-                    LogEntry::warning("busy", format!("busy: {text}")).with("waited", seconds(*waited))
-                } else {
-                    LogEntry::error("suspended", text)
+            Self::GaveUp { waited, state, is_busy, predecessor, held_since } => {
+                let state = state.as_ref().map(|state| format!(": {state}")).unwrap_or_default();
+                let text = format!("gave up after {}{state}{}", time(*waited), since(*held_since));
+                if !is_busy {
+                    return LogEntry::error("no_answer", text);
                 }
+                LogEntry::warning("busy", format!("busy: {text}"))
+                    .with("waited", seconds(*waited))
+                    .with("predecessor", predecessor.as_deref())
+                    .with("held_since", held_since.map(|at| at.to_string()))
             }
-            Self::LeftTheQueueStopped(left) => {
-                let text = format!("{left}: left the queue until it is continued");
-                LogEntry::step("left", text).with("reason", "suspended")
+            Self::LeftTheQueueStopped => {
+                let text = "stopped: left the queue; fg or bg queues again at the end";
+                LogEntry::warning("left", text).with("reason", "suspended")
             }
-            Self::QueueingAgainAfterStop(left) => {
-                let text = format!("{left}; queueing again at the end");
-                LogEntry::warning("requeued", text).with("reason", "suspended")
+            Self::QueueingAgainAfterStop => {
+                LogEntry::step("requeued", "continued: queueing again at the end").with("reason", "suspended")
             }
             Self::QueueingAgain(failure) => {
                 let text =
@@ -404,25 +318,15 @@ impl Message {
                 LogEntry::debug("signal_ignored", format!("{name} is ignored: no command is running yet"))
                     .with("signal", name)
             }
-            Self::AwaitsLease => {
-                LogEntry::debug("awaiting_lease", "first in the queue, waiting for a fresh lease")
-            }
-            Self::AwaitsServers(wait) => awaiting(Level::Step, wait),
-            Self::StillAwaitsServers(wait) => awaiting(Level::Notice, wait),
-            Self::ServersAnswer { after } => {
-                let text = format!("the servers answer again, after {}", time(*after));
-                LogEntry::step("servers_answer", text).with("awaited_for", seconds(*after))
-            }
-            Self::TimeoutGranted { asked, granted } => {
-                let (asked_for, given) = (duration::text(*asked), duration::text(*granted));
-                let text =
-                    format!("the servers grant a session timeout of {given}; {asked_for} was asked for");
-                LogEntry::step("session_timeout", text)
-                    .with("asked", seconds(*asked))
-                    .with("granted", seconds(*granted))
-            }
-            Self::ConnectionLostWaiting => LogEntry::debug("disconnected", "connection lost while waiting"),
-            Self::ConnectedAgainWaiting => LogEntry::debug("reconnected", "connected again"),
+            Self::AwaitsServers { wait, again } => LogEntry::new(
+                if *again { Level::Notice } else { Level::Step },
+                "awaiting_servers",
+                wait.to_string(),
+            )
+            .with("awaited", wait.awaited.word())
+            .with("awaited_for", seconds(wait.waited))
+            .with("left", wait.left.map(seconds))
+            .with("servers", wait.servers.clone()),
             Self::ConfirmationFailed(failure) => {
                 LogEntry::debug("confirmation_failed", format!("a confirmation failed: {failure}"))
             }
@@ -473,46 +377,6 @@ impl Message {
             Self::ConnectionTooSlow { hosts, trip, timeout, kill_after } => {
                 LogEntry::error("slow_line", too_slow(hosts, *trip, *timeout, *kill_after))
             }
-            Self::NotConfirmed { waited } => LogEntry::error(
-                "no_answer",
-                format!(
-                    "first in the queue, but the ensemble confirmed that too rarely within {} to start the \
-                     command; check the servers' load",
-                    time(*waited)
-                ),
-            ),
-            Self::LastSeenBusy { waited, silence, holder, ahead } => LogEntry::error(
-                "no_answer",
-                format!(
-                    "gave up after {}: last seen busy {} ago, {}, and no answer since",
-                    time(*waited),
-                    time(*silence),
-                    held_by(holder.as_ref(), ahead)
-                ),
-            ),
-            Self::KeptBusy { hosts, waited } => LogEntry::error(
-                "no_session",
-                format!(
-                    "{hosts} kept the client busy for {} without opening a session; check that they are \
-                     ZooKeeper servers",
-                    time(*waited)
-                ),
-            ),
-            Self::NoAnswer { hosts, waited } => LogEntry::error(
-                "no_answer",
-                format!(
-                    "connected to {hosts}, but got no answer about the lock within {}; check the servers' load",
-                    time(*waited)
-                ),
-            ),
-            Self::WaitsForItself { pid } => LogEntry::error(
-                "nesting",
-                format!(
-                    "this would wait for itself: PID {pid} holds the lock and started this command; pass \
-                     ZKLOCK_HELD through sudo with --preserve-env=ZKLOCK_HELD, or start a background process \
-                     outside the lock"
-                ),
-            ),
             Self::OncePerInside => {
                 LogEntry::error("nesting", "already held by the surrounding command: put --once-per there")
             }
@@ -538,8 +402,9 @@ impl Message {
                 "not_awaited",
                 "setsid doesn't wait here for what it runs, and the lock is released when setsid ends: write setsid -w",
             ),
-            Self::ConnectionLost => {
-                LogEntry::step("disconnected", "connection lost; the command continues while the lease lasts")
+            Self::ConnectionLost { holds } => {
+                let continues = if *holds { "; the command continues while the lease lasts" } else { "" };
+                LogEntry::step("disconnected", format!("connection lost{continues}"))
             }
             Self::ConnectedAgain => LogEntry::step("reconnected", "connected again"),
             Self::LockLost { loss, command, fate } => {
@@ -586,10 +451,14 @@ impl Message {
                 LogEntry::warning("warning", text).with("reason", "left_after_kill")
             }
             Self::SuccessRecorded => LogEntry::step("recorded", "success recorded"),
-            Self::SuccessNotRecorded(why) => LogEntry::error(
-                "not_recorded",
-                format!("the success could not be recorded, so the next run is not skipped: {why}"),
-            ),
+            Self::SuccessNotRecorded { why, is_certain } => {
+                let text = if *is_certain {
+                    "the success could not be recorded, so the next run is not skipped"
+                } else {
+                    "the success may not be recorded, so the next run may not be skipped"
+                };
+                LogEntry::error("not_recorded", format!("{text}: {why}"))
+            }
             Self::Released => LogEntry::step("released", "released"),
             Self::LeftTheQueue => LogEntry::step("left", "left the queue"),
             Self::SessionOver => {
@@ -607,14 +476,9 @@ impl Message {
     }
 }
 
-/// The holder, or if that isn't known, the contender ahead.
-fn held_by(holder: Option<&String>, ahead: &str) -> String {
-    holder.map_or_else(|| format!("behind {ahead}"), |holder| format!("held by {holder}"))
-}
-
-/// What comes before what was known of the queue when a server last answered.
-pub fn before_silence(span: Duration) -> String {
-    format!("no answer from the servers for {}, before that ", whole(span))
+/// Since when a contender holds the lock.
+fn since(held_since: Option<ServerTime>) -> String {
+    held_since.map(|at| format!(", since {}", at.to_the_second())).unwrap_or_default()
 }
 
 impl Fate {
@@ -643,33 +507,9 @@ impl fmt::Display for Fate {
     }
 }
 
-impl fmt::Display for LeftStopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BecameFirst => "became first while stopped",
-            Self::WasFirst => "stopped before its command started",
-        })
-    }
-}
-
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.report().text)
-    }
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.who, self.details())
-    }
-}
-
-impl Holder {
-    /// The times, as they follow its description.
-    pub fn details(&self) -> String {
-        let held = self.held_for.map(|held| format!(" for {}", whole(held))).unwrap_or_default();
-        let queued = self.queued_for.map(|queued| format!(", queued {} ago", whole(queued)));
-        held + &queued.unwrap_or_default()
     }
 }
 

@@ -337,8 +337,6 @@ pub enum Asker {
     Lease,
     /// The verdict of `--once-per`, or the record of a success.
     Once,
-    /// The waiting line, which shows the holder.
-    WaitingLine,
     /// One of several requests of a subcommand such as status.
     Question(QuestionIndex),
 }

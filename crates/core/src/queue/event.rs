@@ -40,8 +40,6 @@ pub enum Event {
         since: ServerTime,
         /// How many contenders are ahead, including the predecessor.
         ahead: usize,
-        /// Name of the first node in the queue, which holds the lock.
-        holder: String,
     },
     /// zklock holds this lock.
     Held(LockPath),
@@ -53,6 +51,8 @@ pub enum Event {
         holder: String,
         /// Its data.
         data: Vec<u8>,
+        /// When it was created; zero if its ACL hides that from zklock.
+        since: ServerTime,
     },
     /// Another client asks zklock to give up this lock; its description, if known.
     Revoked(LockPath, Option<String>),

@@ -4,6 +4,7 @@
 //! themselves first.
 
 use super::name::{Family, Mode, Name};
+use super::other_recipes;
 use super::queue_error::{self, refusal};
 pub use super::queue_error::{QueueError, SEQUENCE_LIMIT};
 
@@ -30,6 +31,9 @@ pub enum Decision {
 
 /// Decides for the contender whose node is named `own` among `children`, in any order.
 pub fn decide(children: &[String], own: &str) -> Decision {
+    if let Some(other) = other_recipes::among(children) {
+        return Decision::Refuse(QueueError::OtherRecipe(other.to_owned()));
+    }
     let queue = in_order(children);
     match queue.iter().position(|name| name.text == own) {
         Some(own) => judge(&queue, own),
@@ -39,6 +43,9 @@ pub fn decide(children: &[String], own: &str) -> Decision {
 
 /// Decides as if a contender of this family and mode entered the queue now, as the last.
 pub fn decide_as_next(children: &[String], family: Family, mode: Mode) -> Decision {
+    if let Some(other) = other_recipes::among(children) {
+        return Decision::Refuse(QueueError::OtherRecipe(other.to_owned()));
+    }
     let mut queue = in_order(children);
     let sequence = queue.last().map_or(0, |last| last.sequence.saturating_add(1));
     queue.push(Name { text: "", family, mode, sequence });
@@ -172,7 +179,7 @@ mod tests {
     #[test]
     fn other_children_are_ignored() {
         let mut children = queue(&[(1, 5)]);
-        children.extend(["leases".to_owned(), "-0000000001".to_owned(), "config-0000000001".to_owned()]);
+        children.extend(["config".to_owned(), "-0000000001".to_owned(), "config-0000000001".to_owned()]);
         assert_eq!(decide(&children, &node(1, 5)), Decision::Hold);
     }
 
@@ -354,7 +361,7 @@ mod tests {
     fn a_look_before_entering_agrees_with_the_decision_after() {
         let look_at = |children: &[String], mode| anonymous(decide_as_next(children, Family::Curator, mode));
         assert_eq!(look_at(&[], Mode::Exclusive), Decision::Hold);
-        assert_eq!(look_at(&["leases".to_owned()], Mode::Exclusive), Decision::Hold);
+        assert_eq!(look_at(&["config".to_owned()], Mode::Exclusive), Decision::Hold);
         assert_eq!(look_at(&queue(&[(1, 9), (2, 4)]), Mode::Exclusive), waits(&[node(1, 9)], 2));
         assert_eq!(look_at(&[of(Mode::Shared, 4)], Mode::Shared), Decision::Hold);
         assert_eq!(look_at(&[of(Mode::Slots(2), 4)], Mode::Slots(2)), Decision::Hold);

@@ -3,7 +3,6 @@
 use thiserror::Error;
 
 use super::name::{Family, Mode, Name};
-use super::other_recipes::Recipe;
 use crate::text::printable;
 
 /// Numbers this close to the end of the counter are refused. At the end a server gives out numbers twice, or negative
@@ -24,14 +23,12 @@ pub enum QueueError {
         /// Its naming scheme.
         family: Family,
     },
-    /// A node of a recipe that zklock doesn't support; its owner would run at the same time.
-    #[error("{} belongs to {recipe}, which would run beside zklock: {}", printable(node), recipe.remedy())]
-    OtherRecipe {
-        /// The other node, below the lock path.
-        node: String,
-        /// Its recipe.
-        recipe: Recipe,
-    },
+    /// By its name, this child belongs to a recipe that zklock doesn't support; its owner would run at the same time.
+    #[error(
+        "{} looks like a node of another lock recipe, which would run beside zklock: choose another path",
+        printable(_0)
+    )]
+    OtherRecipe(String),
     /// A contender ahead uses this path with another number of holders.
     #[error("{node} is queued ahead for {theirs}, and this is {ours}: all contenders of a path must agree")]
     OtherKind {

@@ -110,6 +110,11 @@ impl fmt::Display for Record {
     }
 }
 
+/// Since when a contender with this data, whose node was created then, holds the lock, if it says so.
+pub fn held_since(data: &[u8], created: ServerTime) -> Option<ServerTime> {
+    Record::from_bytes(data)?.held_since(created)
+}
+
 /// A contender's description for people, or its node's name if its data says nothing. `own`: the record of this zklock,
 /// to recognize its earlier session.
 pub fn describe(node: &str, data: &[u8], own: Option<&Record>) -> String {

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::leftover_nodes::LeftoverNodes;
-use crate::message::{Holder, Message};
+use crate::message::Message;
 use crate::pair::OwnedNode;
 use crate::path::{LockPath, NodePath};
-use crate::protocol::{Asker, Request, ServerTime, SessionKey};
+use crate::protocol::{Asker, Request, SessionKey};
 #[cfg(doc)]
 use crate::run::Input;
-use crate::server_wait::ServerWait;
 use crate::signal::{SIGTSTP, SIGTTIN, SIGTTOU};
 use crate::time::BootTime;
 
@@ -25,8 +24,6 @@ pub enum Effect {
     },
     /// Describe this zklock. Answered immediately by [`Input::Introduced`].
     Introduce,
-    /// Find the zklocks that started this one. Answered immediately by [`Input::Ancestors`].
-    FindAncestors,
     /// Make a request to the ensemble over the session.
     Ask(Asker, Request),
     /// Delete these nodes and close the session, all in flight together.
@@ -64,8 +61,8 @@ pub enum Effect {
     CommandIsOver(Exit, Duration),
     /// Write this message about this lock.
     Say(LockPath, Message),
-    /// Show this line below all messages if zklock has the terminal; `None`: erase it.
-    Line(Option<Line>),
+    /// Show this text about a lock below all messages if zklock has the terminal; `None`: erase it.
+    Line(Option<(LockPath, String)>),
     /// Send this to the service manager.
     Notify(Notice),
     /// Wait until all messages are written, at most this long. Answered immediately by [`Input::OutputFlushed`].
@@ -120,76 +117,10 @@ impl From<JobEffect> for Effect {
 /// What the service manager is told at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// The state of zklock in one line; `None`: what it shows stays.
+    /// The state of zklock in one line; `None`: what the manager shows stays.
     pub status: Option<String>,
-    /// How much longer the start or stop of the service may take; `None`: no longer.
-    pub extend: Option<Duration>,
-}
-
-/// The content of the live line on a terminal. The worker narrows it to the terminal's width.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Line {
-    /// A wait for other contenders.
-    Queue(WaitingLine),
-    /// A wait for the servers.
-    Servers {
-        /// The lock.
-        path: LockPath,
-        /// The wait.
-        wait: ServerWait,
-    },
-}
-
-/// A wait for other contenders.
-#[derive(Debug, PartialEq, Eq)]
-pub struct WaitingLine {
-    pub path: LockPath,
-    /// In the queue, from 1.
-    pub position: usize,
-    /// The time since zklock was started.
-    pub waited: Duration,
-    /// The time until zklock gives up.
-    pub left: Option<Duration>,
-    /// How long no server has answered, if that is long: what follows was known before.
-    pub silent_for: Option<Duration>,
-    /// Whether `who` is the holder, and not the contender ahead while the holder is unknown.
-    pub is_holder: bool,
-    /// `host:pid (label)`, or another description.
-    pub who: String,
-    /// What else is known, beginning with its separator.
-    pub details: String,
-}
-
-/// A contender, as zklock saw it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
-    /// Its description for messages.
-    pub who: String,
-    /// When its node was created; zero if unknown.
-    pub since: ServerTime,
-    /// Since when it holds the lock, if its node says so.
-    pub held_since: Option<ServerTime>,
-}
-
-impl Seen {
-    /// Since when it is there, as it follows its description.
-    pub fn since_when(&self) -> String {
-        match (self.held_since, self.since) {
-            (Some(since), _) => format!(" since {}", since.to_the_second()),
-            (None, ServerTime(0)) => String::new(),
-            (None, since) => format!(", queued since {}", since.to_the_second()),
-        }
-    }
-
-    /// What messages say about it as the holder, at this time on the servers' clock.
-    pub fn at(&self, now: Option<ServerTime>) -> Holder {
-        let since = |moment: ServerTime| now.map(|now| moment.until(now));
-        Holder {
-            who: self.who.clone(),
-            held_for: self.held_since.and_then(since),
-            queued_for: Some(self.since).filter(|&at| at != ServerTime(0)).and_then(since),
-        }
-    }
+    /// How much longer the start or stop of the service may take.
+    pub extend: Duration,
 }
 
 /// How the run ends.

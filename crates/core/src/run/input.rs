@@ -4,8 +4,6 @@ use crate::exit::Exit;
 use crate::path::NodePath;
 use crate::protocol::{Asker, ReadNode, Reply, RequestError, SessionChange, SessionKey};
 use crate::queue::contender::AttemptIds;
-#[cfg(doc)]
-use crate::queue::record::Process;
 use crate::queue::record::Record;
 #[cfg(doc)]
 use crate::run::Effect;
@@ -28,8 +26,6 @@ pub enum Input {
     Reply(SessionKey, Asker, Reply),
     /// Answer to [`Effect::Introduce`].
     Introduced(Introduction),
-    /// Answer to [`Effect::FindAncestors`], the nearest first.
-    Ancestors(Vec<Ancestor>),
     /// Answer to [`Effect::LookUp`].
     LookedUp(LookUp),
     /// Answer to [`Effect::FlushOutput`].
@@ -59,15 +55,6 @@ pub struct Introduction {
     pub record: Record,
     /// The start of the uuids of its nodes, one for each lock.
     pub ids: Vec<AttemptIds>,
-}
-
-/// A zklock that started this one, directly or through other processes, under the same kernel and in the same PID
-/// namespace.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ancestor {
-    pub pid: u32,
-    /// When it was started: see [`Process::started`].
-    pub started: u64,
 }
 
 /// The result of reading the nodes of locks that are said to be held around zklock.

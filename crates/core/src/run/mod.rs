@@ -7,9 +7,7 @@ pub mod claim;
 mod drive;
 mod effect;
 mod input;
-mod lineage;
 mod nested;
-mod notices;
 mod plan;
 mod progress;
 mod queueing;
@@ -17,7 +15,6 @@ mod recording;
 mod releasing;
 mod running;
 mod starting;
-mod stopped;
 mod supervisor;
 mod variables;
 
@@ -25,11 +22,9 @@ use std::time::Duration;
 
 use self::claim::Claim;
 pub use self::drive::{Driver, Step};
-pub use self::effect::{Effect, End, JobEffect, Line, Notice, Seen, StoppedBy, WaitingLine};
-pub use self::input::{Ancestor, Foreground, Input, Introduction, KillRound, LeaderChange, LookUp, Stop};
-pub use self::lineage::ancestor;
+pub use self::effect::{Effect, End, JobEffect, Notice, StoppedBy};
+pub use self::input::{Foreground, Input, Introduction, KillRound, LeaderChange, LookUp, Stop};
 use self::nested::Nested;
-use self::notices::{Activity, Notices};
 pub use self::plan::{Plan, Surroundings};
 use self::progress::{Progress, Shown, Wait};
 use self::queueing::Queueing;
@@ -41,7 +36,6 @@ use super::exit::{self, Exit};
 use super::message::Message;
 use super::path::LockPath;
 use super::protocol::{Asker, Request, SessionChange};
-use super::server_wait::Awaited;
 use super::time::BootTime;
 use crate::queue::record::Record;
 
@@ -66,10 +60,11 @@ struct State {
     record: Option<Record>,
     monitor_died: bool,
     progress: Progress,
+    /// zklock was stopped before there was a command, and hasn't been continued since.
+    stopped: bool,
     /// When the next input is due at the latest, and how late this one is.
     due: Option<BootTime>,
     late: Duration,
-    notices: Notices,
 }
 
 /// The phase of the run.
@@ -180,20 +175,26 @@ impl Context<'_> {
 
     /// Writes a message about the lock that zklock waits for or held last, or about the run while there is none.
     fn say_of_current(&mut self, message: Message) {
-        let path = self.current_lock().unwrap_or_else(|| self.plan.first.clone());
-        self.say_about(path, message);
+        self.say_about(self.path_to_show(), message);
     }
 
-    /// Shows the present `wait` for the servers, or the one for other contenders, if it is time.
+    /// The lock that zklock waits for or held last, or the first while there is none.
+    fn path_to_show(&self) -> LockPath {
+        let current = self.state.claim.session().and_then(|session| session.locks.current());
+        current.unwrap_or(&self.plan.first).clone()
+    }
+
+    /// Tells the present `wait` for the servers, or the one for other contenders, where that is due.
     fn show(&mut self, wait: Option<Wait>, shown: Shown) {
-        self.progress(|progress, ctx| progress.update(wait, shown, ctx));
+        let mut progress = std::mem::take(&mut self.state.progress);
+        progress.update(wait, shown, self);
+        self.state.progress = progress;
     }
 
-    fn progress<T>(&mut self, act: impl FnOnce(&mut Progress, &mut Self) -> T) -> T {
+    fn erase_line(&mut self) {
         let mut progress = std::mem::take(&mut self.state.progress);
-        let done = act(&mut progress, self);
+        progress.erase(self);
         self.state.progress = progress;
-        done
     }
 
     /// Writes a message about every lock on which zklock has a node.
@@ -208,11 +209,6 @@ impl Context<'_> {
         let nodes = self.state.claim.session().into_iter().flat_map(|session| session.locks.nodes());
         nodes.map(|(path, _)| path.clone()).collect()
     }
-
-    /// The path of the lock that zklock is waiting for.
-    fn current_lock(&self) -> Option<LockPath> {
-        self.state.claim.session().and_then(|session| session.locks.current()).cloned()
-    }
 }
 
 impl Run {
@@ -224,9 +220,9 @@ impl Run {
             record: None,
             monitor_died: false,
             progress: Progress::default(),
+            stopped: false,
             due: None,
             late: Duration::ZERO,
-            notices: Notices::default(),
         };
         Self { plan, state, phase: Phase::Done }
     }
@@ -253,7 +249,6 @@ impl Run {
             return out;
         }
         let mut ctx = Context { now, plan: &self.plan, state: &mut self.state, out: &mut out };
-        let is_tick = matches!(input, Input::Tick);
         let next = match &mut self.phase {
             Phase::Done => None,
             Phase::Nested(phase) => phase.on(input, &mut ctx),
@@ -264,29 +259,8 @@ impl Run {
             Phase::Releasing(phase) => phase.on(input, &mut ctx),
         };
         self.go(next, now, &mut out);
-        self.tell(is_tick, now, &mut out);
         self.state.due = self.wake_at(now);
         out
-    }
-
-    /// Tells the service manager, if there is one, what has become of the run.
-    fn tell(&mut self, is_tick: bool, now: BootTime, out: &mut Vec<Effect>) {
-        // Most runs have none, and then nothing is put into words.
-        if !self.plan.notifies {
-            return;
-        }
-        let waits_for = || self.state.progress.status(&self.plan.hosts, now);
-        let activity = match &self.phase {
-            Phase::Done | Phase::Starting => Activity::Nothing,
-            // What is waited for is known at a tick, after all that has happened.
-            Phase::Nested(_) | Phase::Queueing(_) if !is_tick => return,
-            Phase::Nested(_) => Activity::Own(waits_for()),
-            Phase::Queueing(phase) => Activity::Own(phase.has_left().or_else(waits_for)),
-            Phase::Running(phase) => phase.activity(&self.plan),
-            Phase::Recording(_) => Activity::Own(Some(Awaited::Record.what().to_owned())),
-            Phase::Releasing(phase) => Activity::Own(Some(phase.awaited().what().to_owned())),
-        };
-        self.state.notices.tell(activity, &self.plan, now, out);
     }
 
     /// When to check the time next if nothing happens before.
@@ -295,12 +269,12 @@ impl Run {
         let phase = match &self.phase {
             Phase::Done | Phase::Starting => return None,
             Phase::Nested(_) => None,
-            Phase::Queueing(phase) => phase.wake_at(&self.plan, claim),
+            Phase::Queueing(phase) => phase.wake_at(&self.plan, &self.state),
             Phase::Running(phase) => phase.wake_at(&self.plan, claim, now),
             Phase::Recording(phase) => Some(phase.wake_at()),
             Phase::Releasing(phase) => Some(phase.wake_at()),
         };
-        [phase, self.state.progress.wake_at(), self.state.notices.wake_at()].into_iter().flatten().min()
+        [phase, self.state.progress.wake_at()].into_iter().flatten().min()
     }
 
     /// The phase of the run.

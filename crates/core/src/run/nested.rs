@@ -4,7 +4,7 @@
 //! checks that it is the same one. This also identifies the ensemble: the same path on another ensemble has another
 //! node.
 
-use super::progress::{Progress, Shown, Wait};
+use super::progress::{Shown, Wait};
 use super::variables::variables;
 use super::{Context, Effect, End, Input, LookUp, Next};
 use crate::environment::HeldLock;
@@ -14,7 +14,7 @@ use crate::protocol::ReadNode;
 use crate::queue::contender::ContentionError;
 use crate::queue::name::{Family, Mode, Name};
 use crate::server_wait::Awaited;
-use crate::signal::{SIGKILL, SIGTSTP, ends_waiting};
+use crate::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 
 /// The check of the locks that are said to be held around zklock.
 #[derive(Debug)]
@@ -62,8 +62,13 @@ impl Nested {
             Input::LookedUp(LookUp::NoAnswer) => Some(Next::Queue),
             // No command is running yet that could stop with zklock.
             Input::Signal(SIGTSTP) => {
-                ctx.progress(Progress::erase);
+                ctx.state.stopped = true;
+                ctx.erase_line();
                 ctx.emit(Effect::StopWaiting);
+                None
+            }
+            Input::Signal(SIGCONT) | Input::NotStopped => {
+                ctx.state.stopped = false;
                 None
             }
             Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),

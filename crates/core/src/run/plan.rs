@@ -76,11 +76,6 @@ pub struct Surroundings {
 }
 
 impl Plan {
-    /// Whether the holder is read as soon as zklock waits, because something shows it all the time.
-    pub fn always_shows_holder(&self) -> bool {
-        self.shows_line || self.notifies
-    }
-
     /// When to give up the first attempt to connect.
     pub fn connect_by(&self) -> BootTime {
         self.give_up_at.unwrap_or(self.began + self.connect_timeout)

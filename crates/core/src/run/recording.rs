@@ -40,7 +40,8 @@ impl Recording {
             claim.session().and_then(|session| session.locks.nodes().next()).map(|(_, node)| node.clone());
         let own = own.filter(|_| !claim.is_over()).zip(ctx.state.record.clone());
         let Some((own, by)) = own else {
-            ctx.say(Message::SuccessNotRecorded("the session is over".to_owned()));
+            let why = "the session is over".to_owned();
+            ctx.say(Message::SuccessNotRecorded { why, is_certain: true });
             return None;
         };
         let recording = Self {
@@ -86,26 +87,10 @@ impl Recording {
                 self.ask(ctx);
                 None
             }
-            // The node may have been deleted by the attempt whose answer was lost.
-            Event::Aside(Asker::Once, Reply::SuccessRecorded(Err(RequestError::NoNode)))
-                if self.uncertain =>
-            {
-                self.read_record(ctx);
-                None
+            // The attempt whose answer was lost may have recorded the success and deleted the node.
+            Event::Aside(Asker::Once, Reply::SuccessRecorded(Err(RequestError::NoNode))) => {
+                Some(self.end(Some("its node was already gone".to_owned()), ctx))
             }
-            Event::Aside(Asker::Once, Reply::Read(_, Err(RequestError::ConnectionLost))) => {
-                self.read_record(ctx);
-                None
-            }
-            Event::Aside(Asker::Once, Reply::Read(_, Ok(read)))
-                if LastSuccess::from_bytes(read.data()).as_ref() == Some(&self.success) =>
-            {
-                Some(self.end(None, ctx))
-            }
-            Event::Aside(
-                Asker::Once,
-                Reply::SuccessRecorded(Err(RequestError::NoNode)) | Reply::Read(..),
-            ) => Some(self.end(Some("its node was already gone".to_owned()), ctx)),
             Event::Aside(Asker::Once, Reply::SuccessRecorded(Err(failure))) | Event::Lost(failure) => {
                 Some(self.end(Some(failure.to_string()), ctx))
             }
@@ -120,7 +105,10 @@ impl Recording {
     fn end(&self, why_not: Option<String>, ctx: &mut Context<'_>) -> Next {
         // A failure is reported as an error and not as a warning: otherwise `-q` would hide that the command runs every
         // time.
-        ctx.say(why_not.map_or(Message::SuccessRecorded, Message::SuccessNotRecorded));
+        ctx.say(match why_not {
+            None => Message::SuccessRecorded,
+            Some(why) => Message::SuccessNotRecorded { why, is_certain: !self.uncertain },
+        });
         release(self.exit)
     }
 
@@ -128,10 +116,6 @@ impl Recording {
         let (record, node) = (self.record.clone(), self.node.clone());
         let request = Request::RecordSuccess { record, data: self.success.to_bytes(), node };
         ctx.emit(Effect::Ask(Asker::Once, request));
-    }
-
-    fn read_record(&self, ctx: &mut Context<'_>) {
-        ctx.emit(Effect::Ask(Asker::Once, Request::Get(self.record.clone())));
     }
 }
 

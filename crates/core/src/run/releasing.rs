@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::progress::{Progress, Shown, Wait};
+use super::progress::{Shown, Wait};
 use super::{Context, Effect, End, Input, Next};
 use crate::exit::Exit;
 use crate::message::Message;
@@ -66,10 +66,8 @@ impl Releasing {
             let next = releasing.done(ctx);
             return (releasing, Some(next));
         }
-        ctx.progress(|progress, ctx| {
-            progress.leaves_queue();
-            progress.erase(ctx);
-        });
+        ctx.state.progress.place = None;
+        ctx.erase_line();
         if ctx.state.monitor_died {
             ctx.emit(Effect::Detach);
         }
@@ -89,7 +87,7 @@ impl Releasing {
                 return None;
             }
             Input::Signal(signal) if self.kind == ReleaseKind::PlaceInQueue && ends_waiting(signal) => {
-                ctx.progress(Progress::erase);
+                ctx.erase_line();
                 return Some(Next::Finish(End::Leave(Exit::Signal(signal), ctx.state.claim.left_behind())));
             }
             Input::MonitorDied => {
@@ -118,15 +116,11 @@ impl Releasing {
         if ctx.state.claim.is_over() { self.session_over(ctx) } else { None }
     }
 
-    pub(super) fn awaited(&self) -> Awaited {
-        match self.kind {
+    fn show(&self, ctx: &mut Context<'_>) {
+        let awaited = match self.kind {
             ReleaseKind::Locks => Awaited::Release,
             ReleaseKind::PlaceInQueue => Awaited::Leave,
-        }
-    }
-
-    fn show(&self, ctx: &mut Context<'_>) {
-        let awaited = self.awaited();
+        };
         // The caller sees zklock as ended when the monitor is dead.
         let shown = if ctx.state.monitor_died { Shown::Nowhere } else { Shown::Everywhere };
         ctx.show(Some(Wait { awaited, since: self.since, until: Some(self.until) }), shown);
@@ -169,7 +163,7 @@ impl Releasing {
     }
 
     fn say_final_message(&self, ctx: &mut Context<'_>) {
-        ctx.progress(Progress::erase);
+        ctx.erase_line();
         let FinalExit { about, final_message, .. } = self.end.clone();
         if let Some(message) = final_message {
             ctx.say_about(about.unwrap_or_else(|| ctx.plan.first.clone()), message);

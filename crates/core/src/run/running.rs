@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::JobEffect::{LookAtChildren, TakeTerminal};
-use super::notices::Activity;
-use super::progress::{Shown, Wait};
+use super::progress::{EXTENSION, Shown, Wait, tell_manager};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
 use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
 use crate::exit::{self, Exit};
@@ -15,7 +14,7 @@ use crate::path::LockPath;
 use crate::queue::contender::ContentionError;
 use crate::queue::event::Event;
 use crate::run::claim::{Claim, SessionState};
-use crate::signal::{self, SIGINT, SIGQUIT, SIGTERM, SIGTTIN, SIGTTOU};
+use crate::signal::{SIGTTIN, SIGTTOU};
 use crate::time::BootTime;
 
 /// How long the command runs before zklock writes into its node since when it holds the lock: short commands pay
@@ -39,8 +38,6 @@ pub(super) struct Running {
     kill_again_at: Option<BootTime>,
     stuck: bool,
     killed_at: Option<BootTime>,
-    /// The last signal that was forwarded to end the command.
-    ended_by: Option<i32>,
     /// The deadline that the monitor was shown last.
     deadline: Option<BootTime>,
     /// When to write into zklock's nodes since when it holds the locks, until that is done.
@@ -57,7 +54,6 @@ impl Running {
             kill_again_at: None,
             stuck: false,
             killed_at: None,
-            ended_by: None,
             deadline: None,
             record_held_at: Some(ctx.now + RECORD_HELD_AFTER),
         }
@@ -65,28 +61,6 @@ impl Running {
 
     pub(super) fn is_stopping(&self) -> bool {
         self.supervisor.is_stopping()
-    }
-
-    /// What the service manager is told: why the command is being stopped. The time that it takes over a forwarded signal is
-    /// the administrator's to limit (`TimeoutStopSec=`).
-    pub(super) fn activity(&self, plan: &Plan) -> Activity {
-        let command = &plan.command;
-        let path = self.lost_lock.as_ref().unwrap_or(&plan.first);
-        let why = self.lost.as_ref().map(|loss| loss.told("was").1);
-        match why {
-            _ if self.supervisor.is_over().is_some() => Activity::Nothing,
-            // Its end can't be foreseen: KILL had no effect.
-            _ if self.is_stopping() && self.stuck => Activity::Command(None),
-            Some(why) => Activity::Own(Some(format!("{path}: {command} is being stopped: {why}"))),
-            None if self.is_stopping() => {
-                let text = format!("{path}: {command} was killed, and what it has left is being killed");
-                Activity::Own(Some(text))
-            }
-            None => Activity::Command(self.ended_by.map(|signal| {
-                let name = signal::name(signal);
-                format!("{path}: {command} is being stopped: {name} was forwarded to it")
-            })),
-        }
     }
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
@@ -104,12 +78,7 @@ impl Running {
                 let latest = lease.map_or(ctx.now, Lease::take_over_at);
                 self.happened(JobInput::Look { latest }, ctx);
             }
-            Input::Signal(signal) => {
-                if [SIGINT, SIGQUIT, SIGTERM].contains(&signal) {
-                    self.ended_by = Some(signal);
-                }
-                self.happened(JobInput::Signalled(signal), ctx);
-            }
+            Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),
             Input::NotStopped => self.happened(JobInput::NotStopped, ctx),
             Input::MonitorDied => {
                 // The caller goes on as soon as the monitor is dead, and may need the terminal.
@@ -169,7 +138,7 @@ impl Running {
             Event::Failed(path, error) => {
                 self.lose_at(Some(path), Loss::Queue(error), ctx);
             }
-            Event::Disconnected => ctx.say(Message::ConnectionLost),
+            Event::Disconnected => ctx.say(Message::ConnectionLost { holds: true }),
             Event::Reconnected => ctx.say(Message::ConnectedAgain),
             Event::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
             _ => {}
@@ -214,6 +183,7 @@ impl Running {
                 None => Fate::Killed,
             };
             let message = Message::LockLost { loss: loss.clone(), command: plan.command.clone(), fate };
+            tell_manager(&message.to_string(), EXTENSION + plan.kill_after, ctx);
             ctx.say_about(path.clone().unwrap_or_else(|| plan.first.clone()), message);
         }
         if self.lost.is_none() {

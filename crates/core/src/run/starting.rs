@@ -1,12 +1,18 @@
 //! Starts the command once every lock is held. The monitor learns its deadline before the command starts.
 
-use super::notices::Notices;
+use std::time::Duration;
+
+use super::progress::tell_manager;
 use super::releasing::{FinalExit, ReleaseKind};
 use super::variables::{held_locks, variables};
 use super::{Context, Effect, Input, LONGEST_END, Next};
 use crate::exit::Exit;
 use crate::lease::Lease;
 use crate::message::Message;
+
+/// How long the command of a service has to report that it is ready, at least: systemd's own default for the start of a
+/// service. A standby may have waited for longer than that.
+const START: Duration = Duration::from_secs(90);
 
 pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
     let (plan, claim) = (ctx.plan, &ctx.state.claim);
@@ -17,10 +23,8 @@ pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
     let lease = claim.lease();
     let latest = lease.map(|lease| lease.stop_at(plan.kill_after));
     let deadline = lease.map(Lease::take_over_at);
-    let locks: Vec<_> = claim.session().into_iter().flat_map(|session| session.locks.nodes()).collect();
-    let locks: Vec<_> = locks.iter().map(|(path, node)| ((*path).clone(), node.fencing_token)).collect();
     // Before the command can report a state of its own.
-    Notices::command_starts(&locks, ctx);
+    tell_manager("acquired", START, ctx);
     ctx.emit(Effect::StartCommand { variables, latest, deadline });
     None
 }

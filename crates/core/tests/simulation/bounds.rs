@@ -76,15 +76,20 @@ impl Contender {
     /// Whether its host never lets it wait for a processor for so long that this costs the lock.
     ///
     /// In steady rhythm the oldest confirmation that counts was sent 7T/12 and 5R before the next answer: T/3 to the next
-    /// one that counts, three pauses of T/12, and five trips. The stop begins 5T/6 after it was sent. In this time the
-    /// waits take as much as falls into it, at each place where zklock sends or hears something. One percent of T is left
+    /// one that counts, three pauses of T/12, and five trips. From when it was sent until the stop begins, the waits take
+    /// as much as falls into it, at each place where zklock sends or hears something. One percent of T is left
     /// for timers, which are late by a 500th, and for the clock's drift.
     pub(crate) fn keeps_up(&self) -> bool {
         let Some(stall) = self.stall else { return true };
-        let span = self.session_timeout * 5 / 6;
+        let span = stops_after(self.session_timeout);
         let waits = span.div_ceil(stall.every) * stall.lasts;
-        waits + 5 * self.trip() < self.session_timeout * 24 / 100
+        waits + 5 * self.trip() < span - self.session_timeout * 7 / 12 - self.session_timeout / 100
     }
+}
+
+/// How long after the last confirmation that counts the stop begins, with a `--kill-after` of at least T/12.
+pub(crate) fn stops_after(timeout: u64) -> u64 {
+    timeout - (timeout / 12).max(200 * MS) - timeout / 12
 }
 
 impl World {

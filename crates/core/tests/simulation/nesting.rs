@@ -13,8 +13,8 @@ use super::world::World;
 pub(crate) enum Origin {
     /// Independently of the other zklocks, at a time of its own.
     Itself,
-    /// As the command of another zklock. It has the environment variables unless something in between removed them.
-    Inside { outer: usize, has_variables: bool },
+    /// As the command of another zklock.
+    Inside { outer: usize },
     /// By a process that the command of another zklock left behind, with the variables of a released lock.
     Leftover { of: usize },
 }
@@ -31,11 +31,10 @@ pub(crate) fn draw(rng: &mut Rng, contenders: &mut Vec<Contender>, faults: &mut 
     if rng.u8(0..4) == 0 {
         inner.origin = Origin::Leftover { of: outer };
     } else {
-        let has_variables = rng.u8(0..3) != 0;
-        inner.origin = Origin::Inside { outer, has_variables };
+        inner.origin = Origin::Inside { outer };
         inner.locks = match rng.u8(0..4) {
             0 => vec!["/locks/b"],
-            1 if has_variables => vec!["/locks/a", "/locks/b"],
+            1 => vec!["/locks/a", "/locks/b"],
             _ => vec!["/locks/a"],
         };
         if inner.locks != ["/locks/a"] {
@@ -62,7 +61,7 @@ impl World {
     /// The zklock that this one runs inside, if any.
     pub(crate) fn outer_of(&self, index: usize) -> Option<usize> {
         match self.zklocks[index].contender.origin {
-            Origin::Inside { outer, .. } => Some(outer),
+            Origin::Inside { outer } => Some(outer),
             _ => None,
         }
     }
@@ -90,7 +89,7 @@ impl World {
     pub(crate) fn is_done(&self, index: usize) -> bool {
         let zklock = &self.zklocks[index];
         match zklock.contender.origin {
-            Origin::Inside { outer: other, .. } | Origin::Leftover { of: other } if !zklock.has_begun() => {
+            Origin::Inside { outer: other } | Origin::Leftover { of: other } if !zklock.has_begun() => {
                 !zklock.is_expected && self.zklocks[other].is_over()
             }
             _ => zklock.is_over(),
@@ -134,21 +133,15 @@ impl World {
     /// Checks the exit of a zklock that asked for the lock of its outer zklock, if nothing went wrong.
     pub(crate) fn check_inner_exit(&mut self, index: usize, exit: Exit) {
         let contender = &self.zklocks[index].contender;
-        let Origin::Inside { outer, has_variables } = contender.origin else { return };
+        let Origin::Inside { outer } = contender.origin else { return };
         let is_left_alone = self.scenario.faults.is_empty() && contender.is_quick();
         if !is_left_alone || contender.locks != ["/locks/a"] {
             return;
         }
         let (outer, inner) = (self.zklocks[outer].contender.mode, contender.mode);
         let is_enough = outer == inner || (outer, inner) == (Mode::Exclusive, Mode::Shared);
-        // It becomes its command if it knows of the outer lock. Otherwise it may hold another slot, or read beside the
-        // outer one.
-        let may_be = match (has_variables, is_enough) {
-            (true, true) => false,
-            (false, true) if outer != Mode::Exclusive => true,
-            _ => exit == Exit::Code(FAILURE),
-        };
-        if !may_be {
+        // If it is enough, it becomes its command, and has no exit of its own.
+        if is_enough || exit != Exit::Code(FAILURE) {
             self.checks.violated(|| {
                 format!(
                     "zklock {index} asks for {inner} within {outer} of the same lock, and exits with {exit:?}"

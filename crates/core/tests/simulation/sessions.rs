@@ -40,8 +40,7 @@ fn number(asker: Asker) -> usize {
         Asker::Lock(LockIndex(index)) => index,
         Asker::Lease => OTHERS,
         Asker::Once => OTHERS + 1,
-        Asker::WaitingLine => OTHERS + 2,
-        Asker::Question(QuestionIndex(index)) => OTHERS + 3 + index,
+        Asker::Question(QuestionIndex(index)) => OTHERS + 2 + index,
     }
 }
 
@@ -50,8 +49,7 @@ fn asker(number: usize) -> Asker {
         None => Asker::Lock(LockIndex(number)),
         Some(0) => Asker::Lease,
         Some(1) => Asker::Once,
-        Some(2) => Asker::WaitingLine,
-        Some(index) => Asker::Question(QuestionIndex(index - 3)),
+        Some(index) => Asker::Question(QuestionIndex(index - 2)),
     }
 }
 

@@ -134,7 +134,7 @@ impl Scene {
         let crowd = self.crowd(&options);
         pass_time(self.settings.steady);
         let limited = lock(&["-w", &limit], &["echo", "no"]);
-        limited.wait_for_line("waiting for", DEADLINE);
+        limited.wait_for_line(": position ", DEADLINE);
 
         let (began, began_at) = (Instant::now(), SystemTime::now());
         operation(&mut self);

@@ -4,7 +4,7 @@ use super::error::ContentionError;
 use super::step::Step;
 use super::{Contender, ContenderPhase};
 use crate::path::NodePath;
-use crate::protocol::{Node, ReadNode, Reply, Request, RequestError, ServerTime};
+use crate::protocol::{Node, ReadNode, Request, RequestError, ServerTime};
 use crate::queue::event::Event;
 use crate::queue::name::{Family, Mode};
 use crate::queue::record;
@@ -14,7 +14,6 @@ impl Contender {
     pub(super) fn other_read(&mut self, path: &NodePath, result: Result<ReadNode, RequestError>) -> Step {
         let name = path.name();
         match &self.phase {
-            ContenderPhase::Inspecting(_) => self.inspect(Reply::Read(path.clone(), result)),
             _ if !path.is_child_of(self.path()) => Step::default(),
             ContenderPhase::Adopting(own) if own == name => match result {
                 Ok(ReadNode::Seen(node)) if node.owner == self.session => {
@@ -59,7 +58,7 @@ impl Contender {
             Err(failure) => return self.not_watched(path, failure),
         };
         let parent = self.config.path.clone();
-        let ContenderPhase::Approaching { watch, unset, nearest, ahead, holder } = &mut self.phase else {
+        let ContenderPhase::Approaching { watch, unset, nearest, ahead } = &mut self.phase else {
             return Step::default();
         };
         unset.retain(|name| name != path.name());
@@ -79,13 +78,12 @@ impl Contender {
             return Step::default();
         }
         let (data, since) = shown(nearest.take());
-        let event =
-            Event::Waiting { path: parent, predecessor, data, since, ahead: *ahead, holder: holder.clone() };
+        let event = Event::Waiting { path: parent, predecessor, data, since, ahead: *ahead };
         // With several slots, a release can let in more than one waiter; and a Curator writer that steps down leaves a
         // reader with its number. Both need another listing.
         let simple = !matches!(self.config.mode, Mode::Slots(2..)) && self.config.family != Family::CuratorRw;
-        let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
-        self.phase = ContenderPhase::Waiting { watch, ahead: *ahead, holder, sole: *ahead == 1 && simple };
+        let watch = std::mem::take(watch);
+        self.phase = ContenderPhase::Waiting { watch, ahead: *ahead, sole: *ahead == 1 && simple };
         Step { requests: vec![], events: vec![event] }
     }
 
@@ -95,16 +93,16 @@ impl Contender {
             Ok(node) => node,
             Err(failure) => return self.not_watched(path, failure),
         };
-        let ContenderPhase::Waiting { watch, ahead, holder, .. } = &self.phase else {
+        let ContenderPhase::Waiting { watch, ahead, .. } = &self.phase else {
             return Step::default();
         };
         let Some(predecessor) = watch.first().filter(|name| *name == path.name()) else {
             return Step::default();
         };
-        let (predecessor, ahead, holder) = (predecessor.clone(), *ahead, holder.clone());
+        let (predecessor, ahead) = (predecessor.clone(), *ahead);
         let (data, since) = shown(node.into_seen());
         let path = self.config.path.clone();
-        let event = Event::Waiting { path, predecessor, data, since, ahead, holder };
+        let event = Event::Waiting { path, predecessor, data, since, ahead };
         Step { requests: vec![], events: vec![event] }
     }
 
@@ -150,7 +148,7 @@ impl Contender {
 }
 
 /// What a message shows of a node; no data and no time if it is hidden.
-fn shown(node: Option<Node>) -> (Vec<u8>, ServerTime) {
+pub(super) fn shown(node: Option<Node>) -> (Vec<u8>, ServerTime) {
     node.map_or((vec![], ServerTime(0)), |node| (node.data, node.created))
 }
 

@@ -1,51 +1,17 @@
 //! What a listing means: hold the lock, wait, or refuse the queue.
 
+use super::ahead::shown;
 use super::error::ContentionError;
 use super::step::Step;
-use super::{Contender, ContenderPhase, Inspection, InspectionResult};
-use crate::protocol::{ReadNode, Reply, Request, RequestError};
+use super::{Contender, ContenderPhase};
+use crate::protocol::{ReadNode, Request, RequestError};
 use crate::queue::event::Event;
 use crate::queue::name::Mode;
 use crate::queue::order;
 use crate::queue::order::{Decision, QueueError};
 
 impl Contender {
-    /// The step that checks other recipes on the path, if these children show any. The queue is listed again
-    /// afterwards, because it may have changed meanwhile.
-    pub(super) fn must_inspect(&mut self, children: &[String]) -> Option<Step> {
-        if std::mem::take(&mut self.inspected) {
-            return None;
-        }
-        let mut inspection = Inspection::of(children)?;
-        let result = inspection.begin(&self.config.path);
-        self.phase = ContenderPhase::Inspecting(inspection);
-        Some(self.after_inspecting(result))
-    }
-
-    pub(super) fn inspect(&mut self, reply: Reply) -> Step {
-        let ContenderPhase::Inspecting(inspection) = &mut self.phase else { return Step::default() };
-        let result = inspection.take(&self.config.path, reply);
-        self.after_inspecting(result)
-    }
-
-    pub(super) fn after_inspecting(&mut self, result: InspectionResult) -> Step {
-        match result {
-            InspectionResult::Ask(requests) => Step { requests, events: vec![] },
-            InspectionResult::Fail(error) => self.fail(error),
-            InspectionResult::Clean => {
-                self.inspected = true;
-                self.go(
-                    if self.own.is_none() { ContenderPhase::Looking } else { ContenderPhase::Listing },
-                    self.list(),
-                )
-            }
-        }
-    }
-
     pub(super) fn decide(&mut self, children: &[String]) -> Step {
-        if let Some(step) = self.must_inspect(children) {
-            return step;
-        }
         let Some(own) = self.own.as_ref().map(|own| own.path.name()) else {
             debug_assert!(false, "nothing is decided before its own node is known");
             return self.fail(ContentionError::Deleted);
@@ -61,12 +27,12 @@ impl Contender {
                 step
             }
             Decision::Wait { holder, .. } if self.config.nonblock => self.read_blocker(holder, None),
-            Decision::Wait { watch, ahead, holder } => {
+            Decision::Wait { watch, ahead, .. } => {
                 self.seen_busy = true;
                 let mut step = self.watch_own();
                 step.requests.extend(watch.iter().map(|name| Request::Watch(self.path().child(name))));
                 self.phase =
-                    ContenderPhase::Approaching { unset: watch.clone(), watch, nearest: None, ahead, holder };
+                    ContenderPhase::Approaching { unset: watch.clone(), watch, nearest: None, ahead };
                 step
             }
             Decision::Gone => self.fail(ContentionError::Deleted),
@@ -115,12 +81,10 @@ impl Contender {
             }
             (_, Some(refusal)) => self.fail(refusal.into()),
             (result, None) => {
-                let data = result.map_or_else(|_| vec![], |node| node.data().to_vec());
+                let (data, since) = shown(result.ok().and_then(ReadNode::into_seen));
                 self.phase = ContenderPhase::Ended;
-                Step {
-                    requests: vec![],
-                    events: vec![Event::Busy { path: self.path().clone(), holder: node, data }],
-                }
+                let event = Event::Busy { path: self.path().clone(), holder: node, data, since };
+                Step { requests: vec![], events: vec![event] }
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::error::{ContentionError, cannot_list};
 use super::step::{OwnNode, Step};
 use super::{Contender, ContenderPhase, MOST_LOST_CREATES, MOST_PARENTS};
-use crate::protocol::{Created, Reply, Request, RequestError, ServerTime};
+use crate::protocol::{Created, Request, RequestError, ServerTime};
 use crate::queue::event::Event;
 use crate::queue::name::{Name, prefix};
 use crate::queue::order;
@@ -54,11 +54,7 @@ impl Contender {
 
     pub(super) fn listed(&mut self, result: Result<Vec<String>, RequestError>) -> Step {
         match (&mut self.phase, result) {
-            (ContenderPhase::Inspecting(_), result) => self.inspect(Reply::Listed(result)),
             (ContenderPhase::Looking, Ok(children)) => {
-                if let Some(step) = self.must_inspect(&children) {
-                    return step;
-                }
                 match order::decide_as_next(&children, self.config.family, self.config.mode) {
                     Decision::Wait { holder, .. } => self.read_blocker(holder, None),
                     // Like a waiter, it ignores another kind of contender behind it.

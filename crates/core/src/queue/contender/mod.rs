@@ -7,12 +7,10 @@ mod ahead;
 mod deciding;
 mod entering;
 mod error;
-mod inspection;
 mod own_node;
 mod step;
 
 pub use self::error::ContentionError;
-pub use self::inspection::{Inspection, InspectionResult};
 use self::own_node::NodeContent;
 pub use self::step::{AttemptIds, ContenderConfig, OwnNode, Step};
 use crate::path::{LockPath, NodePath};
@@ -46,19 +44,11 @@ enum ContenderPhase {
     Adopting(String),
     /// Listing again.
     Listing,
-    /// The listing has names of other recipes: checking whether their owners are alive.
-    Inspecting(Inspection),
     /// Setting the watches on the nodes in the way. `unset` have no watch yet, and `nearest` is the data of the nearest
     /// one.
-    Approaching {
-        watch: Vec<String>,
-        unset: Vec<String>,
-        nearest: Option<Node>,
-        ahead: usize,
-        holder: String,
-    },
+    Approaching { watch: Vec<String>, unset: Vec<String>, nearest: Option<Node>, ahead: usize },
     /// Asleep until a watch fires. `sole`: once that node is gone, this contender holds the lock.
-    Waiting { watch: Vec<String>, ahead: usize, holder: String, sole: bool },
+    Waiting { watch: Vec<String>, ahead: usize, sole: bool },
     /// A node of this same session is ahead: it is deleted first.
     Clearing,
     /// Holds the lock.
@@ -83,8 +73,6 @@ pub struct Contender {
     parents_made: u32,
     lost_creates: u32,
     seen_busy: bool,
-    /// Other recipes on the path were checked just before this listing.
-    inspected: bool,
     phase: ContenderPhase,
 }
 
@@ -104,7 +92,6 @@ impl Contender {
             parents_made: 0,
             lost_creates: 0,
             seen_busy: false,
-            inspected: false,
             phase,
         }
     }
@@ -154,12 +141,11 @@ impl Contender {
         let path = self.config.path.clone();
         let again = |names: &[String]| names.iter().map(|name| Request::Watch(path.child(name))).collect();
         match &mut self.phase {
-            ContenderPhase::Waiting { watch, ahead, holder, .. } => {
-                let (watch, holder) = (std::mem::take(watch), std::mem::take(holder));
+            ContenderPhase::Waiting { watch, ahead, .. } => {
+                let watch = std::mem::take(watch);
                 step.requests.extend::<Vec<_>>(again(&watch));
                 let unset = watch.clone();
-                self.phase =
-                    ContenderPhase::Approaching { watch, unset, nearest: None, ahead: *ahead, holder };
+                self.phase = ContenderPhase::Approaching { watch, unset, nearest: None, ahead: *ahead };
             }
             ContenderPhase::Approaching { watch, unset, .. } => {
                 let set: Vec<_> = watch.iter().filter(|name| !unset.contains(name)).cloned().collect();

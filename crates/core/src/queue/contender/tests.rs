@@ -82,7 +82,6 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
         data: b"them".to_vec(),
         since: NEVER,
         ahead: ahead.len(),
-        holder: other(ahead[0]),
     };
     assert_eq!(step.events, [waiting]);
     (contender, own)
@@ -425,7 +424,10 @@ fn nonblock_reads_the_holder_of_a_busy_lock_and_creates_nothing() {
     let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
     assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to report the holder");
     let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
-    assert_eq!(step.events, [Event::Busy { path: lock(), holder: other(3), data: b"them".to_vec() }]);
+    assert_eq!(
+        step.events,
+        [Event::Busy { path: lock(), holder: other(3), data: b"them".to_vec(), since: NEVER }]
+    );
     assert!(contender.own().is_none());
 }
 

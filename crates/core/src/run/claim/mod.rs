@@ -84,6 +84,9 @@ impl Claim {
             SessionChange::Lost(_) => Some(SessionEnd::Presumed),
             _ => None,
         });
+        if let Some(session) = self.session.as_mut().filter(|_| self.end.is_some()) {
+            session.renewal.set_connected(false);
+        }
         match change {
             SessionChange::Connected { id, timeout, began } => {
                 self.session = Some(SessionState::new(

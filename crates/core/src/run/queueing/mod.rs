@@ -1,23 +1,26 @@
 //! Acquiring the locks: connect, queue and wait, until zklock holds them or must give up.
 
 mod events;
-mod giving_up;
 mod start;
 
-use super::lineage::Lineage;
-use super::progress::{Progress, Shown, Wait};
-use super::stopped::Stop;
-use super::{Context, Effect, Input, Introduction, Next, Plan};
+use std::time::Duration;
+
+use super::progress::{Shown, Wait};
+use super::{Context, Effect, Input, Introduction, Next, Plan, State};
 use crate::exit::Exit;
 use crate::message::Message;
 use crate::path::LockPath;
 use crate::queue::contender::ContenderConfig;
 use crate::queue::once::Once;
 use crate::queue::record::Record;
-use crate::run::claim::Claim;
+use crate::run::claim::SessionState;
 use crate::server_wait::Awaited;
 use crate::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 use crate::time::BootTime;
+
+/// How long the client may take after its deadline to report why there is no session: it reports at its deadline what is
+/// wrong, but servers can keep it too busy to notice the time.
+const REPORT_GRACE: Duration = Duration::from_secs(3);
 
 /// The wait.
 #[derive(Debug)]
@@ -29,10 +32,6 @@ pub(super) struct Queueing {
     connects_since: BootTime,
     /// When the client is to give up connecting.
     connect_by: Option<BootTime>,
-    /// The lock that was busy last, and a description of the predecessor.
-    waiting_for: Option<(LockPath, String)>,
-    /// The last report of a wait: the lock, the predecessor, and how many were ahead.
-    said: Option<(LockPath, String, usize)>,
     /// Since when zklock is first in every queue without a lease that lasts long enough.
     awaits_lease_since: Option<BootTime>,
     /// Whether a message has said that the last lock is acquired.
@@ -41,28 +40,16 @@ pub(super) struct Queueing {
     /// zklock's node on this lock is gone; a confirmation will show whether the session ended or another client deleted
     /// the node.
     node_gone: Option<LockPath>,
-    stop: Stop,
-    lineage: Lineage,
-    /// Reported once it is known which zklocks started this one.
-    busy: Option<SeenBusy>,
-}
-
-/// A lock that is busy, with `-n`.
-#[derive(Debug)]
-struct SeenBusy {
-    path: LockPath,
-    /// The holder's node.
-    holder: String,
-    data: Vec<u8>,
+    /// zklock was stopped, and is leaving the queue: a stopped contender must not make others wait. It queues again once it
+    /// has left and is continued.
+    leaving: bool,
 }
 
 /// Progress from the moment every lock is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StartProgress {
-    /// Not all locks are held, or nothing has been reported yet.
+    /// The command isn't to start yet.
     None,
-    /// There is no fresh lease yet, and a message has said so.
-    AwaitsLease,
     /// Waiting for messages to be written.
     AwaitsMessages,
     /// That wait is over.
@@ -73,23 +60,21 @@ impl Queueing {
     pub(super) fn begin(ctx: &mut Context<'_>) -> Self {
         let plan = ctx.plan;
         let connect_by = Some(plan.connect_by());
-        let connect = ctx.state.claim.connect(connect_by);
-        ctx.emit(connect);
+        if !ctx.state.stopped {
+            let connect = ctx.state.claim.connect(connect_by);
+            ctx.emit(connect);
+        }
         ctx.emit(Effect::Introduce);
         Self {
             once: plan.once_per.map(|period| Once::new(&plan.first, period)),
             connected: false,
             connects_since: ctx.now,
             connect_by,
-            waiting_for: None,
-            said: None,
             awaits_lease_since: None,
             acquired: false,
             start: StartProgress::None,
             node_gone: None,
-            stop: Stop::Not,
-            lineage: Lineage::default(),
-            busy: None,
+            leaving: false,
         }
     }
 
@@ -99,45 +84,40 @@ impl Queueing {
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         match input {
-            Input::Tick => self.tick(ctx),
+            Input::Tick => return self.tick(ctx),
             Input::Introduced(introduction) => introduce(introduction, ctx),
-            Input::Ancestors(ancestors) => {
-                let next = self.lineage.found(ancestors, ctx);
-                next.or_else(|| self.leave_busy(ctx))
-            }
-            Input::Signal(signal) if ends_waiting(signal) => Some(Next::leave(Exit::Signal(signal))),
+            Input::Signal(signal) if ends_waiting(signal) => return Some(Next::leave(Exit::Signal(signal))),
             // The caller has already seen zklock die.
-            Input::MonitorDied => Some(Next::leave(Exit::Signal(SIGKILL))),
-            Input::Signal(SIGTSTP) => {
-                self.stop.suspend(ctx);
-                None
+            Input::MonitorDied => return Some(Next::leave(Exit::Signal(SIGKILL))),
+            Input::Signal(SIGTSTP) => self.suspend(ctx),
+            Input::Signal(SIGCONT) | Input::NotStopped => self.go_on(ctx),
+            Input::Signal(signal) => ctx.say(Message::SignalIgnored(signal)),
+            Input::OutputFlushed if self.start == StartProgress::AwaitsMessages => {
+                self.start = StartProgress::MessagesWritten;
             }
-            Input::Signal(SIGCONT) | Input::NotStopped => {
-                let go_on = self.stop.go_on(ctx);
-                self.queue_again(go_on, ctx)
+            Input::Session(key, change) => {
+                let events = ctx.state.claim.session_changed(key, change, ctx.now, ctx.out);
+                return self.on_events(events, ctx);
             }
-            Input::Signal(signal) => {
-                ctx.say(Message::SignalIgnored(signal));
-                None
-            }
-            Input::OutputFlushed => {
-                if self.start == StartProgress::AwaitsMessages {
-                    self.start = StartProgress::MessagesWritten;
-                }
-                None
-            }
-            Input::Session(key, change) => self.session_changed(key, change, ctx),
             Input::Reply(key, asker, reply) => {
                 let events = ctx.state.claim.replied(key, asker, reply, ctx.now, ctx.out);
-                self.on_events(events, ctx)
+                return self.on_events(events, ctx);
             }
-            _ => None,
+            _ => {}
         }
+        None
     }
 
     /// When there is something to do if nothing happens before.
-    pub(super) fn wake_at(&self, plan: &Plan, claim: &Claim) -> Option<BootTime> {
-        [self.give_up_at(plan), claim.next_due()].into_iter().flatten().min()
+    pub(super) fn wake_at(&self, plan: &Plan, state: &State) -> Option<BootTime> {
+        [self.give_up_at(plan, state.stopped), state.claim.next_due()].into_iter().flatten().min()
+    }
+
+    fn give_up_at(&self, plan: &Plan, stopped: bool) -> Option<BootTime> {
+        if self.connected || stopped {
+            return plan.try_until();
+        }
+        self.connect_by.map(|deadline| deadline + REPORT_GRACE)
     }
 
     /// Handles the passing of time, and everything that waits until no other event is pending.
@@ -149,12 +129,12 @@ impl Queueing {
             Ok(may_start) => may_start,
             Err(why) => return Some(Next::fail(*why)),
         };
-        let shown = if self.stop == Stop::Not { Shown::Everywhere } else { Shown::Nowhere };
-        ctx.show(self.wait(ctx), shown);
+        let is_shown = !ctx.state.stopped && !self.leaving;
+        ctx.show(self.wait(ctx), if is_shown { Shown::Everywhere } else { Shown::Nowhere });
         if may_start {
             self.say_acquired(ctx);
             if let Some(next) = self.is_due(ctx) {
-                ctx.progress(Progress::erase);
+                ctx.erase_line();
                 if matches!(next, Next::Start) && self.start != StartProgress::MessagesWritten {
                     // Messages should be on the screen, and the live line gone, before the command writes. The lease
                     // must be checked again afterwards.
@@ -165,27 +145,19 @@ impl Queueing {
                 return Some(next);
             }
         }
-        self.give_up_at(ctx.plan).is_some_and(|at| at <= now).then(|| self.out_of_time(ctx))
-    }
-}
-
-impl Queueing {
-    /// What to tell while zklock is stopped and has left the queue.
-    pub(super) fn has_left(&self) -> Option<String> {
-        self.stop.was_first_on().map(|(_, left)| Message::LeftTheQueueStopped(left).to_string())
+        self.give_up_at(ctx.plan, ctx.state.stopped)
+            .is_some_and(|at| at <= now)
+            .then(|| self.out_of_time(ctx))
     }
 
     /// What zklock waits for now, unless it is other contenders.
     fn wait(&self, ctx: &Context<'_>) -> Option<Wait> {
         let session = ctx.state.claim.session().filter(|_| self.connected);
         let Some(session) = session else {
-            return Some(Wait {
-                awaited: Awaited::Session,
-                since: self.connects_since,
-                until: self.connect_by,
-            });
+            let (since, until) = (self.connects_since, self.connect_by);
+            return Some(Wait { awaited: Awaited::Session, since, until });
         };
-        let is_entering = !ctx.state.progress.is_in_queue() && !session.locks.all_held();
+        let is_entering = ctx.state.progress.place.is_none() && !session.locks.all_held();
         let (awaited, since) = match (self.awaits_lease_since, session.awaited()) {
             (Some(since), _) => (Awaited::Lease, since),
             (None, None) if is_entering => (Awaited::Answer, session.heard()),
@@ -193,9 +165,78 @@ impl Queueing {
         };
         Some(Wait { awaited, since, until: ctx.plan.try_until() })
     }
+
+    /// Stops zklock, and leaves the queue. No command is running yet that could stop with it.
+    fn suspend(&mut self, ctx: &mut Context<'_>) {
+        ctx.state.stopped = true;
+        let claim = &ctx.state.claim;
+        if claim.has_begun() && !claim.is_over() && !self.leaving {
+            self.leaving = true;
+            ctx.say_of_own_nodes(&Message::LeftTheQueueStopped);
+            ctx.emit(ctx.state.claim.release());
+        }
+        ctx.erase_line();
+        // The message is written before the shell's prompt.
+        ctx.emit(Effect::FlushBeforeStop(ctx.state.claim.time_to_spare()));
+        ctx.emit(Effect::StopWaiting);
+    }
+
+    /// zklock was continued, or couldn't stop.
+    fn go_on(&mut self, ctx: &mut Context<'_>) {
+        if std::mem::take(&mut ctx.state.stopped) {
+            ctx.say_of_current(Message::QueueingAgainAfterStop);
+            if !self.leaving {
+                self.queue_again(ctx);
+            }
+        }
+    }
+
+    /// Connects with a new session, and queues again at the end.
+    fn queue_again(&mut self, ctx: &mut Context<'_>) {
+        (self.connected, self.connect_by) = (false, ctx.plan.try_until());
+        self.connects_since = ctx.now;
+        (self.awaits_lease_since, self.acquired) = (None, false);
+        self.start = StartProgress::None;
+        self.node_gone = None;
+        ctx.state.progress.place = None;
+        self.once.iter_mut().for_each(Once::begin_again);
+        let connect = ctx.state.claim.connect(self.connect_by);
+        ctx.emit(connect);
+    }
+
+    /// The wait has run out. The lock counts as busy only if it was seen so, and servers have answered lately.
+    fn out_of_time(&self, ctx: &mut Context<'_>) -> Next {
+        let (now, claim) = (ctx.now, &ctx.state.claim);
+        let waited = now.since(ctx.plan.began);
+        let session = claim.session().filter(|_| self.connected);
+        let is_busy = claim.seen_busy()
+            && (ctx.state.stopped
+                || session
+                    .is_some_and(|session| !session.locks.all_held() && session.silent_for(now).is_none()));
+        let progress = &ctx.state.progress;
+        let state = if ctx.state.stopped {
+            Some("stopped".to_owned())
+        } else if is_busy {
+            progress.place.as_ref().map(|_| progress.sentence(None, ctx))
+        } else {
+            let since = session.map_or(self.connects_since, SessionState::heard);
+            let silence = Wait { awaited: Awaited::Answer, since, until: None };
+            Some(progress.sentence(Some(self.wait(ctx).unwrap_or(silence)), ctx))
+        };
+        let path = ctx.path_to_show();
+        let place = ctx.state.progress.place.as_ref();
+        let predecessor = place.map(|place| place.predecessor.clone());
+        let held_since = place.and_then(|place| place.held_since);
+        let message = Message::GaveUp { waited, state, is_busy, predecessor, held_since };
+        if !is_busy {
+            return Next::fail_at(Some(path), message);
+        }
+        ctx.say_about(path, message);
+        Next::leave(Exit::Code(ctx.plan.conflict_exit_code))
+    }
 }
 
-fn introduce(introduction: Introduction, ctx: &mut Context<'_>) -> Option<Next> {
+fn introduce(introduction: Introduction, ctx: &mut Context<'_>) {
     let Introduction { record, ids } = introduction;
     let plan = ctx.plan;
     let with_slot = Record { has_slot: true, ..record.clone() };
@@ -211,5 +252,4 @@ fn introduce(introduction: Introduction, ctx: &mut Context<'_>) -> Option<Next> 
     let configs = plan.not_held_in(&ctx.state.held_around).zip(ids).map(config).collect();
     ctx.state.claim.introduce(configs);
     ctx.state.record = Some(record);
-    None
 }

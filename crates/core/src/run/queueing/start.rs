@@ -1,14 +1,13 @@
 //! Whether the command may start, once zklock is first in every queue.
 
+use super::Queueing;
 use super::events::say_acquired;
-use super::{Queueing, StartProgress};
 use crate::exit::Exit;
 use crate::lease::latency::Start;
 use crate::message::Message;
 use crate::protocol::Asker;
 use crate::queue::once::OnceDecision;
 use crate::run::releasing::{FinalExit, ReleaseKind};
-use crate::run::stopped::Stop;
 use crate::run::{Context, Next};
 use crate::text::printable;
 
@@ -18,7 +17,7 @@ impl Queueing {
     /// renew it.
     pub(super) fn may_start(&mut self, ctx: &mut Context<'_>) -> Result<bool, Box<Message>> {
         let Some(session) = ctx.state.claim.session() else { return Ok(false) };
-        if self.node_gone.is_some() || self.stop != Stop::Not || !session.locks.all_held() {
+        if self.node_gone.is_some() || ctx.state.stopped || self.leaving || !session.locks.all_held() {
             return Ok(false);
         }
         // Another client's write to zklock's node may revoke the lock; the node is being read.
@@ -37,10 +36,6 @@ impl Queueing {
             }
         }
         self.awaits_lease_since.get_or_insert(ctx.now);
-        if self.start == StartProgress::None {
-            ctx.say(Message::AwaitsLease);
-            self.start = StartProgress::AwaitsLease;
-        }
         Ok(false)
     }
 
@@ -50,9 +45,7 @@ impl Queueing {
             return;
         }
         ctx.state.claim.is_acquired(ctx.now);
-        if let Some(path) = ctx.current_lock() {
-            say_acquired(&path, ctx);
-        }
+        say_acquired(&ctx.path_to_show(), ctx);
     }
 
     /// Whether the command is to run now that the locks are held. `None`: the answer is pending.

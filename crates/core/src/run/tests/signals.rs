@@ -23,7 +23,6 @@ fn reaction(script: &mut Script, signal: i32) -> &'static str {
         Effect::Finish(End::Leave(exit, _)) if *exit == Exit::Signal(signal) => Some("ends at once"),
         Effect::Job(SignalGroup(sent)) if *sent == signal => Some("forwarded"),
         Effect::Job(Kill { .. }) => Some("KILL to the job immediately"),
-        Effect::StopWaiting => Some("stops the monitor"),
         Effect::Job(SignalGroup(_) | SignalAll(_) | GiveTerminal | Resume | Reap)
         | Effect::Finish(_)
         | Effect::StopWithCommand(_) => Some("does something else"),

@@ -6,7 +6,7 @@ use crate::protocol::{Asker, LockIndex, Node, ReadNode, Reply, RequestError, Ses
 use crate::queue::name::Mode;
 use crate::queue::once::record_path;
 use crate::queue::record::Record;
-use crate::run::{Ancestor, Input, LookUp, Plan};
+use crate::run::{Input, LookUp, Plan};
 use crate::signal::{SIGCONT, SIGINT, SIGTSTP, SIGUSR1};
 
 fn with_deadline(after: f64) -> Plan {
@@ -26,7 +26,7 @@ const TRANSCRIPTS: &str = "waiting";
 #[test]
 fn a_waiter_names_its_predecessor_and_runs_after_it() {
     let mut script = Script::of(plan()).in_full();
-    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).at(1.2).tick().confirmed(1.2, Ok(()));
+    script.behind(&[8], "web2").at(1.2).tick().confirmed(1.2, Ok(()));
     becomes_first(script.at(3.0));
     let own = script.own(9);
     script.read(&own, node(OURS, 9, &record("web1", 7))).tick().tick().on(Input::OutputFlushed).tick();
@@ -39,95 +39,22 @@ fn with_line() -> Plan {
 }
 
 #[test]
-fn a_waiter_with_a_line_reads_the_holder_too() {
-    let mut script = Script::of(with_line());
-    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).tick();
-    let holder = Record { held_after_ms: Some(50), ..record("web3", 31) };
-    let path = format!("/locks/a/{}", other(3));
-    script
-        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder).into())))
-        .tick()
-        .at(1.1)
-        .tick()
-        .at(2.2)
-        .tick();
-    script.reply(Asker::WaitingLine, Reply::Read(path.into(), Err(RequestError::NoNode))).at(6.5).tick();
-    script.session(SessionChange::Disconnected).signal(SIGUSR1).session(SessionChange::Reconnected);
-    script.is(TRANSCRIPTS, "waits_with_a_line");
-}
-
-#[test]
 fn the_line_follows_the_queue_and_ends_with_the_wait() {
     let mut script = Script::of(with_line());
-    let holder = Record { held_after_ms: Some(50), ..record("web2", 30) };
-    script.connected().at(0.1).created(0, 9).listed(0, &[8], 9).begun();
-    script.read(&other(8), node(THEIRS, 8, &holder)).on(Input::Ancestors(vec![])).pass(2.5);
+    script.behind(&[3, 8], "web2").pass(2.5).confirmed(2.2, Ok(())).session(SessionChange::Disconnected);
+    let said = SessionChange::ServersSay(vec!["zk1:2181: connection refused; a remedy".to_owned()]);
+    script.pass(3.0).session(said).pass(4.5).session(SessionChange::Reconnected).tick();
     becomes_first(&mut script);
     let own = script.own(9);
-    script.read(&own, node(OURS, 9, &record("web1", 7))).pass(4.5);
-    script.keeps_lines(&["Line(", "Say", "acquired"]).is(TRANSCRIPTS, "line_of_the_holder");
-}
-
-#[test]
-fn a_stopped_waiter_shows_no_line() {
-    let mut script = Script::of(with_line());
-    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).tick().at(0.5).signal(SIGTSTP).pass(3.5);
-    script.signal(SIGCONT).pass(4.5);
-    script.keeps_lines(&["Line(", "Signal"]).is(TRANSCRIPTS, "line_while_stopped");
+    script.read(&own, node(OURS, 9, &record("web1", 7))).tick();
+    script.keeps_lines(&["Line(", "Step", "Notice"]).is(TRANSCRIPTS, "line");
 }
 
 #[test]
 fn a_long_wait_is_told_now_and_then() {
     let mut script = Script::of(Plan { progress: Some(seconds(5.0)), ..plan() });
-    script.behind(&[8], "web2").on(Input::Ancestors(vec![])).tick().at(2.1).tick().confirmed(2.1, Ok(()));
-    script
-        .at(5.1)
-        .tick()
-        .at(9.0)
-        .tick()
-        .at(10.2)
-        .tick()
-        .at(15.3)
-        .signal(SIGTSTP)
-        .tick()
-        .is(TRANSCRIPTS, "progress");
-}
-
-#[test]
-fn the_holder_is_read_before_it_is_reported() {
-    let mut script = Script::of(Plan { progress: Some(seconds(2.0)), ..plan() });
-    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).tick().at(1.9).tick();
-    let holder = Record { held_after_ms: Some(500), ..record("web3", 31) };
-    let path = format!("/locks/a/{}", other(3));
-    script
-        .reply(Asker::WaitingLine, Reply::Read(path.as_str().into(), Ok(node(THEIRS, 3, &holder).into())))
-        .at(2.1)
-        .tick();
-    script.confirmed(2.1, Ok(())).tick().at(3.9).tick();
-    script.reply(Asker::WaitingLine, Reply::Read(path.into(), Err(RequestError::NoNode)));
-    let left = vec![other(8), script.own(9)];
-    script.reply(Asker::WaitingLine, Reply::Listed(Ok(left))).at(4.1).tick();
-    script.keeps_lines(&["Notice", "WaitingLine"]).is(TRANSCRIPTS, "progress_of_the_holder");
-}
-
-#[test]
-fn no_message_waits_for_the_holder_to_be_read() {
-    let mut script = Script::of(Plan { progress: Some(seconds(2.0)), ..plan() });
-    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).tick().at(1.9).tick().at(2.1).tick();
-    let path = format!("/locks/a/{}", other(3));
-    let holder = Ok(node(THEIRS, 3, &record("web3", 31)).into());
-    script.at(2.3).reply(Asker::WaitingLine, Reply::Read(path.into(), holder)).tick();
-    script.keeps_lines(&["Notice", "WaitingLine"]).is(TRANSCRIPTS, "progress_without_the_holder");
-}
-
-#[test]
-fn a_waiter_that_gives_up_names_the_holder() {
-    let mut script = Script::of(with_deadline(1.0));
-    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![])).pass(0.9);
-    let path = format!("/locks/a/{}", other(3));
-    let holder = Ok(node(THEIRS, 3, &record("web3", 31)).into());
-    script.reply(Asker::WaitingLine, Reply::Read(path.into(), holder)).at(1.0).tick();
-    script.keeps_lines(&["Warning", "WaitingLine"]).is(TRANSCRIPTS, "gives_up_behind_the_holder");
+    script.behind(&[8], "web2").tick().at(2.1).tick().confirmed(2.1, Ok(()));
+    script.at(5.1).tick().at(9.0).tick().at(10.2).tick().is(TRANSCRIPTS, "progress");
 }
 
 #[test]
@@ -155,29 +82,10 @@ fn a_long_look_at_the_outer_locks_is_told_too() {
     script.records_only(&["Step"]).is(TRANSCRIPTS, "long_look_at_outer_locks");
 }
 
-/// What was known of the holder counts up to the last answer.
-#[test]
-fn a_waiter_that_hears_nothing_says_so_with_what_it_knew() {
-    let mut script = Script::of(Plan { shows_line: true, ..plan() });
-    let holder = Record { held_after_ms: Some(50), ..record("web2", 30) };
-    script.connected().at(0.1).created(0, 9).listed(0, &[8], 9).begun();
-    script.read(&other(8), node(THEIRS, 8, &holder)).on(Input::Ancestors(vec![])).tick().pass(2.2);
-    script.confirmed(2.1, Ok(())).pass(3.5).session(SessionChange::Disconnected).tick();
-    let said = SessionChange::ServersSay(vec!["zk1:2181: connection refused; a remedy".to_owned()]);
-    script.at(4.3).session(said).pass(6.0).session(SessionChange::Reconnected).tick();
-    script.keeps_lines(&["Line(", "Step", "Debug"]).is(TRANSCRIPTS, "line_without_an_answer");
-}
-
-#[test]
-fn a_session_timeout_that_the_servers_changed_is_told() {
-    let mut script = Script::of(Plan { session_timeout: seconds(30.0), ..plan() });
-    script.connected().records_only(&["Step"]).is(TRANSCRIPTS, "another_timeout");
-}
-
 #[test]
 fn nothing_is_reported_of_a_wait_that_is_over() {
     let mut script = Script::of(Plan { progress: Some(seconds(5.0)), ..plan() });
-    script.behind(&[8], "web2").on(Input::Ancestors(vec![]));
+    script.behind(&[8], "web2");
     becomes_first(script.at(3.0)).session(SessionChange::Disconnected).pass(11.0);
     script.is(TRANSCRIPTS, "no_progress_once_first");
 }
@@ -185,14 +93,7 @@ fn nothing_is_reported_of_a_wait_that_is_over() {
 #[test]
 fn a_waiter_gives_up_at_its_deadline() {
     let mut script = Script::of(with_deadline(3.0));
-    script
-        .behind(&[8], "web2")
-        .on(Input::Ancestors(vec![]))
-        .at(2.9)
-        .tick()
-        .confirmed(2.9, Ok(()))
-        .at(3.0)
-        .tick();
+    script.behind(&[8], "web2").at(2.9).tick().confirmed(2.9, Ok(())).at(3.0).tick();
     script.session(SessionChange::Closed).is(TRANSCRIPTS, "gives_up");
 }
 
@@ -209,7 +110,7 @@ fn an_answer_counts_for_half_the_session_timeout() {
     for (end, name) in [(6.1, "busy_half_a_timeout_ago"), (6.101, "busy_longer_ago")] {
         let plan = Plan { progress: Some(seconds(end - 0.1)), ..with_deadline(end) };
         let mut script = Script::of(plan);
-        script.behind(&[8], "web2").on(Input::Ancestors(vec![])).tick().at(end).tick();
+        script.behind(&[8], "web2").tick().at(end).tick();
         script.records_only(&["Warning", "Notice"]).is(TRANSCRIPTS, name);
     }
 }
@@ -249,7 +150,6 @@ fn a_busy_lock_ends_a_zklock_that_does_not_wait() {
     script.connected().at(0.1).reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![other(8)])));
     script
         .read(&other(8), node(THEIRS, 8, &record("web2", 30)))
-        .on(Input::Ancestors(vec![]))
         .session(SessionChange::Closed)
         .is(TRANSCRIPTS, "busy");
     let mut script = Script::of(Plan { nonblock: true, conflict_exit_code: 0, ..plan() });
@@ -344,55 +244,44 @@ fn a_revoked_place_is_an_error() {
 }
 
 #[test]
-fn a_stopped_waiter_keeps_its_place_until_it_is_first() {
-    let mut script = Script::of(with_deadline(60.0));
-    script.behind(&[8], "web2").signal(SIGTSTP).tick();
-    becomes_first(script.at(3.0)).tick().session(SessionChange::Closed).at(4.0).tick();
-    script.signal(SIGCONT).connected().tick().is(TRANSCRIPTS, "stopped_and_first");
-    let mut script = Script::of(with_deadline(60.0));
+fn a_stopped_waiter_leaves_the_queue_and_queues_again() {
+    let mut script = Script::of(with_line());
     script
         .behind(&[8], "web2")
+        .tick()
+        .at(0.5)
         .signal(SIGTSTP)
         .tick()
-        .signal(SIGCONT)
-        .tick()
-        .is(TRANSCRIPTS, "stopped_and_continued");
+        .session(SessionChange::Closed)
+        .pass(3.5);
+    script.signal(SIGCONT).connected().tick().is(TRANSCRIPTS, "stopped");
+    // It is continued before it has left.
     let mut script = Script::of(with_deadline(60.0));
-    script.behind(&[8], "web2").signal(SIGTSTP);
-    becomes_first(script.at(3.0)).tick().signal(SIGCONT).signal(SIGTSTP).on(Input::NotStopped);
+    script.behind(&[8], "web2").signal(SIGTSTP).signal(SIGCONT).signal(SIGTSTP).on(Input::NotStopped);
+    script.session(SessionChange::Disconnected).session(SessionChange::Reconnected);
     script.session(SessionChange::Closed).connected().is(TRANSCRIPTS, "continued_while_leaving");
     let mut script = Script::of(with_deadline(60.0));
-    script.behind(&[8], "web2").signal(SIGTSTP);
-    becomes_first(script.at(3.0)).tick().at(60.0).tick();
-    script.session(SessionChange::Closed).is(TRANSCRIPTS, "gave_up_while_stopped");
+    script.behind(&[8], "web2").signal(SIGTSTP).session(SessionChange::Closed).at(60.0).tick();
+    script.is(TRANSCRIPTS, "gave_up_while_stopped");
     let mut script = Script::of(with_deadline(60.0));
-    script.connected().signal(SIGTSTP).at(0.1).created(0, 9).listed(0, &[], 9).tick().at(60.0).tick();
-    script.session(SessionChange::Closed).is(TRANSCRIPTS, "stopped_while_entering");
+    script.signal(SIGTSTP).session(SessionChange::Unreachable(vec![])).tick().at(63.0).tick();
+    script.is(TRANSCRIPTS, "stopped_while_connecting");
+}
+
+/// The look-up of the outer locks is under way, and finds that none is held.
+#[test]
+fn a_waiter_that_is_stopped_before_it_queues_does_not_queue() {
+    let mut script = Script::of(inside(Mode::Exclusive, &["/locks/a"]));
+    script.signal(SIGTSTP).on(Input::LookedUp(LookUp::Seen(vec![None]))).introduce(1).tick().pass(20.0);
+    script.signal(SIGCONT).tick().is(TRANSCRIPTS, "stopped_while_looking_up");
 }
 
 /// `zklock /locks/b /locks/a /locks/c -- job`, waiting for the first in order, `/locks/a`.
 fn waits_for_the_first_of_three(give_up_after: f64) -> Script {
     let locks: Vec<LockPath> = ["/locks/b", "/locks/a", "/locks/c"].into_iter().map(lock).collect();
     let mut script = Script::of(Plan { first: locks[0].clone(), locks, ..with_deadline(give_up_after) });
-    script.behind(&[8], "web2").on(Input::Ancestors(vec![]));
+    script.behind(&[8], "web2");
     script
-}
-
-#[test]
-fn a_stopped_waiter_queues_for_no_further_lock() {
-    let mut script = waits_for_the_first_of_three(60.0);
-    script.signal(SIGTSTP);
-    becomes_first(script.at(3.0)).tick().session(SessionChange::Closed).at(60.0).tick();
-    script.is(TRANSCRIPTS, "stopped_and_first_on_one_of_three");
-    // It is continued before any other input is handled.
-    let mut script = waits_for_the_first_of_three(60.0);
-    script.signal(SIGTSTP);
-    becomes_first(script.at(3.0)).signal(SIGCONT).tick().session(SessionChange::Closed).connected();
-    script.is(TRANSCRIPTS, "continued_when_first_on_one_of_three");
-    // It holds the first lock when it is stopped.
-    let mut script = waits_for_the_first_of_three(60.0);
-    becomes_first(script.at(3.0)).signal(SIGTSTP).tick();
-    script.session(SessionChange::Closed).at(60.0).tick().is(TRANSCRIPTS, "stopped_with_one_of_three");
 }
 
 #[test]
@@ -407,20 +296,9 @@ fn a_lock_that_was_busy_is_remembered() {
     script.keeps_lines(&["Warning", "Error", "Release"]).is(TRANSCRIPTS, "busy_before_the_session");
     // No server has answered for too long.
     let mut script = waits_for_the_first_of_three(10.0);
-    becomes_first(script.at(3.0)).at(10.0).tick();
+    becomes_first(script.at(3.0)).pass(10.0).at(10.0).tick();
     script.session(SessionChange::Closed);
     script.keeps_lines(&["Warning", "Error", "Release"]).is(TRANSCRIPTS, "busy_and_then_silent");
-}
-
-#[test]
-fn nothing_is_reported_of_a_place_that_is_given_up() {
-    let mut script = Script::of(plan());
-    script.behind(&[8], "web2").signal(SIGTSTP);
-    becomes_first(script.at(3.0)).tick();
-    script
-        .session(SessionChange::Disconnected)
-        .session(SessionChange::Reconnected)
-        .is(TRANSCRIPTS, "leaves_in_silence");
 }
 
 #[test]
@@ -507,48 +385,12 @@ fn a_slot_is_free_while_fewer_hold() {
     for name in &names {
         script.read(name, node(THEIRS, 1, &record("web2", 30)));
     }
-    script.on(Input::Ancestors(vec![]));
     script.reply(Asker::Lock(LockIndex(0)), Reply::Changed(format!("/locks/a/{}", names[0]).into(), true));
     let behind = names[1].replace("0000000002", "0000000010");
     script
         .reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(vec![names[1].clone(), own, behind])))
         .tick()
         .is(TRANSCRIPTS, "slots");
-}
-
-#[test]
-fn an_ancestor_that_holds_the_lock_is_not_waited_for() {
-    let ancestor = Ancestor { pid: 30, started: 30 };
-    for (host, ancestors, name) in [
-        ("web1", vec![ancestor.clone()], "waits_for_itself"),
-        ("web1", vec![Ancestor { pid: 30, started: 29 }], "a_process_with_the_number_of_an_ancestor"),
-    ] {
-        let mut script = Script::of(plan());
-        script.behind(&[8], host).on(Input::Ancestors(ancestors)).is(TRANSCRIPTS, name);
-    }
-    let mut script = Script::of(plan());
-    let mut elsewhere = record("web1", 30);
-    elsewhere.process.as_mut().unwrap().namespace = "2".to_owned();
-    script.connected().at(0.1).created(0, 9).listed(0, &[8], 9).begun();
-    script.read(&other(8), node(THEIRS, 8, &elsewhere)).on(Input::Ancestors(vec![ancestor.clone()]));
-    script.is(TRANSCRIPTS, "a_process_of_another_namespace");
-    let mut script = Script::of(plan());
-    script.behind(&[3, 8], "web2").on(Input::Ancestors(vec![ancestor.clone()]));
-    let read = Ok(node(THEIRS, 3, &record("web1", 30)).into());
-    script
-        .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{}", other(3)).into(), read))
-        .is(TRANSCRIPTS, "an_ancestor_further_on");
-    let mut script = Script::of(plan());
-    let reader = other(3).replace("-lock-", "-read-lock-");
-    script.connected().at(0.1).created(0, 9);
-    let listed = vec![reader.clone(), other(8), script.own(9)];
-    script.reply(Asker::Lock(LockIndex(0)), Reply::Listed(Ok(listed.clone())));
-    script.read(&other(8), node(THEIRS, 8, &record("web2", 31))).on(Input::Ancestors(vec![ancestor]));
-    script.reply(Asker::WaitingLine, Reply::Listed(Ok(listed)));
-    let read = Ok(node(THEIRS, 3, &record("web1", 30)).into());
-    script
-        .reply(Asker::WaitingLine, Reply::Read(format!("/locks/a/{reader}").into(), read))
-        .is(TRANSCRIPTS, "an_ancestor_that_reads");
 }
 
 fn inside(mode: Mode, locks: &[&str]) -> Plan {

@@ -6,6 +6,7 @@ use fastrand::Rng;
 use zklock_core::exit::Exit;
 
 use super::{Aim, Kind, MS, Starvation, What};
+use crate::bounds::stops_after;
 use crate::client::HostClock;
 use crate::command::CommandBehaviour;
 use crate::host::Pace;
@@ -143,8 +144,9 @@ impl Aim {
             _ => 0,
         };
         let lasts = match what {
-            // A third of the timeout less 6R, less the time to reconnect: a pause of up to T/19, and 4R.
-            What::Blink => timeout * rng.u64(175..210) / 1_000,
+            // What is left when the oldest confirmation that counts was sent 7T/12 ago, less the time to reconnect: a
+            // pause of up to T/19, and 4R.
+            What::Blink => stops_after(timeout) - timeout * 7 / 12 - timeout * rng.u64(40..75) / 1_000,
             What::Frozen | What::CutOff { .. } => near(rng) * rng.u64(1..4),
             What::Orphaned => 1,
             What::MovedBack { lag } => 2 * lag,

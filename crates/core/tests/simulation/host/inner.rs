@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use zklock_core::environment::{HELD, HeldLock, held_outside};
 use zklock_core::exit::Exit;
-use zklock_core::run::Ancestor;
 use zklock_core::signal::SIGKILL;
 
 use super::KILL_TAKES;
@@ -51,18 +50,13 @@ impl World {
     /// The locks that its environment names as held by outer zklocks.
     pub(super) fn held_around(&self, index: usize) -> Vec<HeldLock> {
         let from = match self.zklocks[index].contender.origin {
-            Origin::Itself | Origin::Inside { has_variables: false, .. } => return vec![],
-            Origin::Inside { outer, .. } => outer,
+            Origin::Itself => return vec![],
+            Origin::Inside { outer } => outer,
             Origin::Leftover { of } => of,
         };
         let variables = &self.zklocks[from].variables;
         let value = variables.iter().find(|(name, _)| name == HELD).map(|(_, value)| OsStr::new(value));
         held_outside(value)
-    }
-
-    pub(super) fn ancestors(&self, index: usize) -> Vec<Ancestor> {
-        let ancestor = |outer: usize| Ancestor { pid: pid(outer), started: outer as u64 };
-        self.outer_of(index).map(ancestor).into_iter().collect()
     }
 
     /// Ends the first process of the outer command, because it is this zklock's monitor.

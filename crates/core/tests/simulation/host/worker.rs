@@ -113,10 +113,6 @@ impl World {
                 let introduction = self.introduction(index);
                 self.answer_worker(index, Input::Introduced(introduction));
             }
-            Effect::FindAncestors => {
-                let ancestors = self.ancestors(index);
-                self.answer_worker(index, Input::Ancestors(ancestors));
-            }
             Effect::Ask(asker, request) => {
                 if let Some(client) = self.zklocks[index].worker.client {
                     self.ask(client, asker, request);

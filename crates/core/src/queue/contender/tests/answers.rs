@@ -1,7 +1,6 @@
 //! Answers that are refused, lost, or about another client's nodes.
 
 use super::*;
-use crate::queue::other_recipes::Recipe;
 use crate::queue::queue_error::QueueError;
 
 const PATH: &str = "/locks/job";
@@ -270,54 +269,31 @@ fn with_nonblock_another_kind_is_refused_unless_no_session_owns_it() {
 }
 
 #[test]
-fn semaphores_are_listed_before_the_queue_counts() {
-    let mut contender = looking();
-    let step = contender.take(Reply::Listed(Ok(vec!["leases".to_owned()])));
-    assert_eq!(step.requests, [Request::List(at("leases"))]);
-    let step = contender.take(Reply::Listed(Ok(vec!["lease-0000000001".to_owned()])));
-    assert_eq!(step.requests, [Request::Get(at("leases/lease-0000000001"))]);
-    let step = contender.take(Reply::Read(at("leases/lease-0000000001"), Ok(theirs().into())));
-    let refused = QueueError::OtherRecipe {
-        node: "leases/lease-0000000001".to_owned(),
-        recipe: Recipe::CuratorSemaphore,
-    };
-    assert_eq!(failed(&step), Some(&refused.into()));
-}
-
-#[test]
 fn a_late_answer_about_an_earlier_predecessor_changes_nothing() {
     let (mut contender, _) = asleep(&[1, 3]);
     assert_eq!(contender.take(Reply::Read(at(&other(1)), Err(RequestError::NoNode))), Step::default());
 }
 
 #[test]
-fn other_recipes_are_looked_at_before_the_queue_counts() {
-    let refused = QueueError::OtherRecipe { node: LATCH.to_owned(), recipe: Recipe::CuratorLatch };
-    let gone = Node { owner: 0, ..theirs() };
-    for (is_nonblock, read, error) in [
-        (false, Ok(theirs()), Some(refused.clone())),
-        (true, Ok(theirs()), Some(refused)),
-        (false, Ok(gone.clone()), None),
-        (true, Ok(gone), None),
-    ] {
-        let mut contender = contender(is_nonblock);
-        let begun = contender.begin();
-        let mut children = vec![LATCH.to_owned()];
-        if !is_nonblock {
-            let own = name(&prefix(&begun), 5);
-            contender.take(Reply::Created(Ok(created(own.clone()))));
-            children.push(own);
+fn a_node_of_another_recipe_is_refused() {
+    for child in [LATCH, "leases", "locks"] {
+        let refused = QueueError::OtherRecipe(child.to_owned());
+        for is_nonblock in [false, true] {
+            let mut contender = contender(is_nonblock);
+            let begun = contender.begin();
+            let mut children = vec![child.to_owned()];
+            if !is_nonblock {
+                let own = name(&prefix(&begun), 5);
+                contender.take(Reply::Created(Ok(created(own.clone()))));
+                children.push(own);
+            }
+            let step = contender.take(Reply::Listed(Ok(children)));
+            assert_eq!(failed(&step), Some(&refused.clone().into()));
         }
-        let step = contender.take(Reply::Listed(Ok(children.clone())));
-        assert_eq!(step.requests, [Request::Get(at(LATCH))]);
-        let step = contender.take(Reply::Read(at(LATCH), read.map(ReadNode::from)));
-        if let Some(refusal) = error {
-            assert_eq!(failed(&step), Some(&refusal.into()));
-            continue;
-        }
-        assert_eq!(step.requests, list(), "the queue may have changed meanwhile");
-        let step = contender.take(Reply::Listed(Ok(children)));
-        assert!(contender.holds() != is_nonblock, "looked at once is enough: {step:?}");
+        let (mut contender, own) = asleep(&[3]);
+        contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
+        let step = contender.take(Reply::Listed(Ok(vec![child.to_owned(), own])));
+        assert_eq!(failed(&step), Some(&refused.into()), "it came while this one waited");
     }
 }
 
