@@ -2,9 +2,9 @@
 //! other.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -38,20 +38,6 @@ impl Invocation {
     pub fn first_lock(&self) -> &LockPath {
         // There is at least one: `parse` refuses a call without a lock.
         &self.locks[0]
-    }
-
-    /// Whether the command is setsid(1) without `-w`. As the leader of its process group it can't begin a session itself, so
-    /// it starts a child that can, and ends.
-    pub fn is_not_awaited(&self) -> bool {
-        let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-") && *word != "--";
-        let waits = |option: &OsString| match option.as_encoded_bytes() {
-            // Any beginning of a long option stands for it.
-            [b'-', b'-', name @ ..] => b"wait".starts_with(name),
-            [_, letters @ ..] => letters.contains(&b'w'),
-            [] => false,
-        };
-        let mut options = self.arguments.iter().take_while(is_option);
-        Path::new(&self.program).file_name() == Some(OsStr::new("setsid")) && !options.any(waits)
     }
 }
 
@@ -162,37 +148,5 @@ impl fmt::Debug for AuthLines {
     /// Leaves out the credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthLines").field("place", &self.place).finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn setsid_is_awaited_with_w_only() {
-        let is_not_awaited = |line: &str| {
-            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let (program, arguments) = words.split_first().unwrap();
-            let lock = LockPath::parse(OsStr::new("/locks/a")).unwrap();
-            let (program, arguments) = (program.clone(), arguments.to_vec());
-            Invocation { locks: vec![lock], shown: program.clone(), program, arguments, label: None }
-                .is_not_awaited()
-        };
-        for line in
-            ["setsid job", "/usr/bin/setsid -f job -w", "setsid -- job", "setsid", "setsid -cf job --wait"]
-        {
-            assert!(is_not_awaited(line), "{line}");
-        }
-        for line in [
-            "setsid -w job",
-            "setsid --wait job",
-            "/bin/setsid -fw job",
-            "setsid --wa job",
-            "job setsid",
-            "setsidd job",
-        ] {
-            assert!(!is_not_awaited(line), "{line}");
-        }
     }
 }

@@ -36,7 +36,7 @@ variants!(Message, message_name, MESSAGES:
     Queued, Waiting, Acquired, Free, Busy, GaveUp, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
     SignalIgnored, AwaitsServers, ConfirmationFailed, Skipped, Unreachable,
     CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow,
-    OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, NotAwaited, ConnectionLost,
+    OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, ConnectionLost,
     ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
     LeftTheQueue, SessionOver, ReleaseUnconfirmed, LeaveUnconfirmed,
 );
@@ -188,7 +188,6 @@ fn messages() -> Vec<Message> {
             "'x' was not found: check its name, and the directories in the variable PATH".to_owned(),
         ),
         M::Started { command: job() },
-        M::NotAwaited,
         M::ConnectionLost { holds: true },
         M::ConnectionLost { holds: false },
         M::ConnectedAgain,

@@ -93,28 +93,6 @@ fn signals_that_would_mean_nothing_to_process_1_are_forwarded() {
     running.wait(DEADLINE).assert_code(5);
 }
 
-/// As by Ctrl-C or `docker stop` for a container that shows a lock or waits for one.
-#[test]
-fn a_watch_and_a_wait_are_ended_by_a_signal() {
-    if !has_namespaces(KINDS, "true") {
-        return;
-    }
-    let case = Case::new("pid1-watch");
-    let prelude = format!("exec {} \"$0\" \"$@\"", unshare(KINDS));
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
-        let watch = case.zklock().args(["status", "--watch", case.path()]).prelude(&prelude).spawn();
-        watch.wait_for_stdout("free", DEADLINE);
-        kill(zklock_of(&watch), signal).expect("zklock");
-        watch.wait(DEADLINE).assert_code(128 + signal as i32);
-    }
-    let node = case.add_contender("first");
-    let wait = case.zklock().args(["wait", "-v", case.path()]).prelude(&prelude).spawn();
-    wait.wait_for_line("position 2", DEADLINE);
-    kill(zklock_of(&wait), Signal::SIGTERM).expect("zklock");
-    wait.wait(DEADLINE).assert_code(128 + 15);
-    case.observer().delete(&node);
-}
-
 #[test]
 fn a_waiter_ended_by_term_exits_with_143() {
     if !has_namespaces(KINDS, "true") {

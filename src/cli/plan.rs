@@ -33,7 +33,6 @@ impl Options {
             signal: lock.signal,
             single_child: lock.single_child,
             kill_after: lock.kill_after,
-            is_not_awaited: invocation.is_not_awaited(),
             command: printable(&invocation.shown.to_string_lossy()),
             shows_line: around.shows_line,
             notifies: around.notifies,

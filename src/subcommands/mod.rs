@@ -15,16 +15,13 @@ use anyhow::Result;
 use jiff::Timestamp;
 use zklock_core::exit::Exit;
 use zklock_core::protocol::ServerTime;
-use zklock_core::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 pub use self::complete::complete;
 use crate::cli::{Options, Subcommand};
 use crate::output::stdout::print;
-use crate::process::sys;
 
 /// Carries out a subcommand, and returns how zklock is to exit.
 pub fn run(subcommand: &Subcommand, options: &Options) -> Result<Exit> {
-    sys::end_process_1_by(&[SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
     match subcommand {
         Subcommand::Status(status) if status.show_config => print(options.shown_config.as_bytes()),
         Subcommand::Status(status) => status::run(status, options),

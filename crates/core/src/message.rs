@@ -162,8 +162,6 @@ pub enum Message {
     Started {
         command: String,
     },
-    /// The command is setsid(1) and ends as soon as it has started what the lock is for.
-    NotAwaited,
     ConnectionLost {
         /// Whether the lock is held.
         holds: bool,
@@ -398,10 +396,6 @@ impl Message {
             Self::Started { command } => {
                 LogEntry::debug("started", format!("{command} was started")).with("command", command.as_str())
             }
-            Self::NotAwaited => LogEntry::warning(
-                "not_awaited",
-                "setsid doesn't wait here for what it runs, and the lock is released when setsid ends: write setsid -w",
-            ),
             Self::ConnectionLost { holds } => {
                 let continues = if *holds { "; the command continues while the lease lasts" } else { "" };
                 LogEntry::step("disconnected", format!("connection lost{continues}"))

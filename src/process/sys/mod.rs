@@ -24,8 +24,8 @@ pub use self::image::Image;
 pub use self::page::{SharedMoment, SharedPage};
 pub use self::process::{detach_from_caller, exit_at_once};
 pub use self::signals::{
-    contains, die_of, drop_handlers, end_process_1_by, ignore_until_exec, is_ignored, restore_ignored, send,
-    send_to_group, stop_by, stop_ignoring_children,
+    contains, die_of, drop_handlers, ignore_until_exec, is_ignored, restore_ignored, send, send_to_group,
+    stop_by, stop_ignoring_children,
 };
 pub use self::spawn::{Spawned, spawn};
 pub use self::start::ignore_signals_of_writes;

@@ -85,21 +85,6 @@ pub fn ignore_until_exec(signal: i32) {
     }
 }
 
-/// Has `signals` end this process, if it is process 1, with 128+n as exit code: by default the kernel discards them there.
-pub fn end_process_1_by(signals: &[i32]) {
-    extern "C" fn end(signal: libc::c_int) {
-        // SAFETY: may be called in a handler.
-        unsafe { libc::_exit(128 + signal) }
-    }
-
-    let handler: extern "C" fn(_) = end;
-    let is_default = |&&signal: &&i32| disposition(signal) == Some(libc::SIG_DFL);
-    for &signal in signals.iter().filter(is_default).filter(|_| std::process::id() == 1) {
-        // SAFETY: the handler ends the process.
-        unsafe { libc::signal(signal, handler as libc::sighandler_t) };
-    }
-}
-
 /// Ends this process by `signal`. Returns only if that fails.
 pub fn die_of(signal: i32) {
     // SAFETY: the default disposition runs no handler of zklock's; the set is initialised by sigemptyset before use.

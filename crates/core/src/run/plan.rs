@@ -48,8 +48,6 @@ pub struct Plan {
     pub single_child: bool,
     /// The grace of a forced stop between that signal and KILL.
     pub kill_after: Duration,
-    /// Whether the command ends before what it starts.
-    pub is_not_awaited: bool,
     /// The command's name in messages.
     pub command: String,
     /// Whether a waiting line is shown.

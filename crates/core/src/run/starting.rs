@@ -35,9 +35,6 @@ pub(super) fn on(input: Input, ctx: &mut Context<'_>) -> Option<Next> {
     Some(match started {
         Ok(()) => {
             ctx.say(Message::Started { command: ctx.plan.command.clone() });
-            if ctx.plan.is_not_awaited {
-                ctx.say(Message::NotAwaited);
-            }
             Next::Run
         }
         Err((code, why)) => {

@@ -61,7 +61,6 @@ pub(super) fn plan() -> Plan {
         signal: 15,
         single_child: false,
         kill_after: seconds(2.0),
-        is_not_awaited: false,
         command: "job".to_owned(),
         shows_line: false,
         notifies: false,

@@ -337,7 +337,6 @@ impl Zklock {
             conflict_exit_code: 124,
             session_timeout: Duration::from_nanos(contender.session_timeout),
             signal: 15,
-            is_not_awaited: false,
             command: "job".to_owned(),
             shows_line: false,
             notifies: contender.progress.is_some(),
