@@ -4,11 +4,14 @@ use std::time::Duration;
 
 /// A time as people say it: `35 ms`, `1.2 s`, `4 min 10 s`, `2 h 5 min`.
 pub fn time(span: Duration) -> String {
-    let (millis, seconds) = (span.as_millis(), span.as_secs());
+    if span < Duration::from_secs(1) {
+        return format!("{} ms", span.as_millis());
+    }
+    let rounded = span.saturating_add(Duration::from_millis(50));
+    let (seconds, tenths) = (rounded.as_secs(), rounded.subsec_millis() / 100);
     match seconds {
-        0 => format!("{millis} ms"),
-        1..60 if millis % 1000 < 50 => format!("{seconds} s"),
-        1..60 => format!("{:.1} s", span.as_secs_f64()),
+        0..60 if tenths == 0 => format!("{seconds} s"),
+        0..60 => format!("{seconds}.{tenths} s"),
         60..3600 if seconds % 60 == 0 => format!("{} min", seconds / 60),
         60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
         _ if seconds / 60 % 60 == 0 => format!("{} h", seconds / 3600),
@@ -115,9 +118,12 @@ mod tests {
             (1_290, "1.3 s"),
             (1_000, "1 s"),
             (2_049, "2 s"),
-            (2_050, "2.0 s"),
+            (2_050, "2.1 s"),
+            (59_949, "59.9 s"),
+            (59_960, "1 min"),
             (250_000, "4 min 10 s"),
             (300_000, "5 min"),
+            (3_599_960, "1 h"),
             (43_200_000, "12 h"),
             (7_500_000, "2 h 5 min"),
         ] {
