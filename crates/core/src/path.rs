@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// An absolute path in ZooKeeper that can be the parent of lock nodes.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LockPath(String);
 
 /// The error in a lock path.
@@ -89,7 +89,7 @@ impl LockPath {
 }
 
 /// The full path of any node, such as a lock node. It comes from a server or was built from a checked path.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct NodePath(String);
 
 impl NodePath {

@@ -11,7 +11,7 @@ use super::path::NodePath;
 use super::time::BootTime;
 
 /// A request to the ensemble. Requests of a session are carried out in the order in which they are made.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
     /// Create an ephemeral sequential node `parent/prefix…`.
     Create {
@@ -51,7 +51,7 @@ pub enum Request {
 }
 
 /// A reply to a request, or a watch that fired.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// To [`Request::Create`].
     Created(Result<Created, RequestError>),
@@ -96,7 +96,7 @@ impl Reply {
 /// A moment on the clock of the server that was the leader then, in milliseconds since 1970.
 ///
 /// Only the difference between two such moments is meaningful: the local clock may be wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(test, derive(Default))]
 pub struct ServerTime(pub i64);
 
@@ -132,7 +132,7 @@ impl ServerTime {
 }
 
 /// A node that was just created.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
     pub name: String,
     /// The transaction that created it: the fencing token.
@@ -141,7 +141,7 @@ pub struct Created {
 }
 
 /// What is known of a node that exists.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadNode {
     /// It was read.
     Seen(Node),
@@ -184,7 +184,7 @@ impl From<Node> for ReadNode {
 }
 
 /// A node that was read.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(test, derive(Default))]
 pub struct Node {
     /// Its data; empty if only its stat may be read.
@@ -209,7 +209,7 @@ impl Node {
 }
 
 /// Why a request failed.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
     /// The connection was lost before the answer came: the request may or may not have been carried out.
     #[error("the connection was lost before the answer came")]
@@ -321,15 +321,15 @@ pub enum SessionChange {
 }
 
 /// A lock of a run by its place among all locks in sorted order, from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LockIndex(pub usize);
 
 /// A request of a subcommand by its place among those asked together, from 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuestionIndex(pub usize);
 
 /// The part of zklock that made a request and gets the reply. A watch that fires is a reply too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker {
     /// The contender for this lock.
     Lock(LockIndex),

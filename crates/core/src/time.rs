@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// A moment on zklock's clock, which advances as fast as the faster of `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC_RAW`.
 /// It is meaningful only within one process.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BootTime(Duration);
 
 impl BootTime {

@@ -21,7 +21,7 @@ const REAPING: Duration = Duration::from_millis(200);
 /// Let *d* be the newest confirmation, *c* the newest that was answered before *d* was sent, and *a* the newest that
 /// was answered at least a third of the session timeout before *c* was sent. The lease ends one session timeout after
 /// *a* was sent.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     timeout: Duration,
     /// When *a* was sent. Until there is an *a*: just before the session was requested. `None`: the lease covers no
@@ -33,7 +33,7 @@ pub struct Lease {
 }
 
 /// An answered quorum write of the session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Confirmation {
     /// Just before it was sent.
     sent: BootTime,

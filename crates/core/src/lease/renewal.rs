@@ -9,7 +9,7 @@ use crate::lease::Lease;
 use crate::time::BootTime;
 
 /// A lease, and the schedule of the confirmations that keep it alive.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renewal {
     /// The lease that the confirmations renew.
     pub lease: Lease,
@@ -18,7 +18,7 @@ pub struct Renewal {
     first_in_line: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NextRenewal {
     /// There is no node to confirm yet.
     NotYet,

@@ -9,7 +9,7 @@ use std::fmt;
 use uuid::Uuid;
 
 /// The naming scheme that a lock node follows. Families don't see each other's nodes, so a path belongs to one family.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// Curator's `InterProcessMutex`: the number follows the last `lock-`. Go's and Rust's clients use it too.
     Curator,
@@ -30,7 +30,7 @@ impl fmt::Display for Family {
 }
 
 /// What a contender asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// The only holder.
     Exclusive,

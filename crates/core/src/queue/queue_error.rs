@@ -10,7 +10,7 @@ use crate::text::printable;
 pub const SEQUENCE_LIMIT: i32 = i32::MAX - 100_000;
 
 /// Why a queue is refused.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum QueueError {
     /// A node of another naming scheme is queued here; its owner would not see zklock's nodes.
     #[error(

@@ -87,7 +87,7 @@ enum Phase {
 }
 
 /// The phases by name: docs/signals.md has a column for the reactions to signals in each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhaseName {
     /// Checking the surrounding locks.
     Nested,

@@ -27,7 +27,7 @@ const MOST_PARENTS: u32 = 10;
 const MOST_LOST_CREATES: u32 = 8;
 
 /// A contender's state, which decides how it interprets the next reply.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum ContenderPhase {
     /// With `nonblock`: the queue is listed first, and nothing is created yet.
     Looking,
@@ -58,7 +58,7 @@ enum ContenderPhase {
 }
 
 /// One contender for one lock.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Contender {
     config: ContenderConfig,

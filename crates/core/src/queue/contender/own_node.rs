@@ -10,7 +10,7 @@ use crate::queue::event::Event;
 use crate::queue::record::{self, Record};
 
 /// The content of zklock's node beyond the data it was created with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct NodeContent {
     /// It has one of several slots, and the next contender must know.
     pub(super) has_slot: bool,

@@ -8,7 +8,7 @@ use crate::queue::event::Event;
 use crate::queue::name::{Family, Mode};
 
 /// The settings of a contender.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContenderConfig {
     /// The lock.
     pub path: LockPath,
@@ -43,7 +43,7 @@ impl ContenderConfig {
 }
 
 /// Uuids for attempts, counted up from one that the worker draws at random, so that each is unique.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptIds(pub u128);
 
 impl AttemptIds {
@@ -61,7 +61,7 @@ impl AttemptIds {
 }
 
 /// zklock's own lock node.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnNode {
     /// Its full path.
     pub path: NodePath,
