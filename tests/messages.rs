@@ -46,7 +46,7 @@ variants!(ContentionError, trouble_name, TROUBLES:
 );
 
 variants!(RequestError, failure_name, FAILURES:
-    ConnectionLost, NoNode, NoAuth, NoCreate, NoDelete, Hidden, Excluded, InvalidAcl, EphemeralParent, Changed, LocalSession, Unsupported,
+    ConnectionLost, NoNode, NoAuth, NoCreate, NoDelete, Hidden, InvalidAcl, EphemeralParent, Changed, LocalSession, Unsupported,
     TooOld, Quota, ReadOnly, Expired, GivenUp, AuthFailed, Other,
 );
 
@@ -60,7 +60,6 @@ fn failures() -> Vec<RequestError> {
         F::NoCreate("/a".to_owned()),
         F::NoDelete,
         F::Hidden,
-        F::Excluded,
         F::InvalidAcl,
         F::EphemeralParent,
         F::Changed,

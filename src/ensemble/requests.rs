@@ -96,7 +96,6 @@ fn make_call<'a>(client: &'a Client, acl: &'a [Acl], call: Call<'_>) -> CallFutu
         }
         Call::Check { paths } => write::confirm(client, paths),
         Call::Try { nodes, data, writes } => write::try_nodes(client, acl, nodes, data, writes),
-        Call::TryChild { path } => write::try_child(client, path),
         Call::GetData { path, watch: false } => {
             answer(client.get_data(path), |(data, stat)| Answer::Node(read::node(data, &stat)))
         }

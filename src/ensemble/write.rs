@@ -125,18 +125,6 @@ pub(super) fn try_nodes<'a>(
     })
 }
 
-/// Tries whether a child may be created. Nothing is created: the last operation of the transaction fails in any case,
-/// because no node has this version.
-pub(super) fn try_child<'a>(client: &'a Client, path: &str) -> CallFuture<'a> {
-    let mut multi = client.new_multi_writer();
-    let options = CreateMode::Ephemeral.with_acls(Acls::anyone_all());
-    let child = multi.add_create(&format!("{path}/child"), &[], &options);
-    match child.and_then(|()| multi.add_check_version(path, i32::MAX)) {
-        Ok(()) => transaction(multi.commit()),
-        Err(error) => failed(error),
-    }
-}
-
 fn transaction<'a, T>(commit: impl Future<Output = Result<T, MultiWriteError>> + 'a) -> CallFuture<'a> {
     Box::pin(async move {
         match commit.await {

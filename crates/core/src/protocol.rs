@@ -229,11 +229,6 @@ pub enum RequestError {
     /// zklock's own node was created, but its ACL hides it from zklock.
     #[error("permission denied: zklock can't read its own node")]
     Hidden,
-    /// A parent was created with an ACL that excludes zklock, and deleted again.
-    #[error(
-        "the ACL of --acl excludes zklock from the nodes that it creates: give an id of its own READ and CREATE (r and c)"
-    )]
-    Excluded,
     /// The server rejects the ACL that zklock sets on its nodes.
     #[error(
         "the server rejects the ACL of --acl: it doesn't know an id or scheme in it, or 'creator' matches no \

@@ -63,10 +63,6 @@ pub enum Call<'a> {
         data: &'a [u8],
         writes: bool,
     },
-    /// A transaction that would create a child of the node, and fails in its second operation, so that nothing is created.
-    TryChild {
-        path: &'a str,
-    },
 }
 
 /// What a call that succeeded returns.

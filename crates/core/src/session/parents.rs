@@ -12,21 +12,6 @@ pub struct Parents {
     /// The node of this step ends here in the path.
     end: usize,
     kind: NodeKind,
-    /// The ACL of the new nodes might exclude zklock from them.
-    may_hide: bool,
-    doing: Doing,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doing {
-    Create,
-    /// Checks that zklock may read the new node.
-    Read,
-    /// Checks that zklock may create children of the new node.
-    TryChild,
-    /// Deletes a new node from which its ACL excludes zklock. Later, zklock may not be able to delete it. Another client may
-    /// have created a child meanwhile.
-    Delete,
 }
 
 /// The reply.
@@ -40,73 +25,47 @@ fn above(path: &str) -> &str {
 }
 
 impl Parents {
-    pub(super) fn new(path: NodePath, kind: NodeKind, may_hide: bool) -> Self {
+    pub(super) fn new(path: NodePath, kind: NodeKind) -> Self {
         let path = String::from(path);
-        Self { end: path.len(), path, kind, may_hide, doing: Doing::Create }
+        Self { end: path.len(), path, kind }
     }
 
     fn node(&self) -> &str {
         &self.path[..self.end]
     }
 
-    fn doing(self, doing: Doing) -> Next {
-        Next::Send(Self { doing, ..self }.into())
-    }
-
     pub(super) fn call(&self) -> Call<'_> {
-        let path = self.node();
-        match self.doing {
-            Doing::Create => Call::Create { path, data: &[], kind: self.kind },
-            Doing::Read => Call::GetData { path, watch: false },
-            Doing::TryChild => Call::TryChild { path },
-            Doing::Delete => Call::Delete { path, version: None },
-        }
-    }
-
-    pub(super) fn succeeded(self) -> Next {
-        match self.doing {
-            Doing::Create if self.may_hide => self.doing(Doing::Read),
-            Doing::Create | Doing::TryChild => self.exists(),
-            Doing::Read => self.doing(Doing::TryChild),
-            Doing::Delete => parents_made(Err(RequestError::Excluded)),
-        }
-    }
-
-    pub(super) fn refused(self, refusal: Refusal, why: RequestError) -> Next {
-        match (self.doing, refusal, why) {
-            (Doing::Create, Refusal::NodeExists, _) => self.exists(),
-            (Doing::Create, _, RequestError::NoNode) if !above(self.node()).is_empty() => {
-                let end = above(self.node()).len();
-                Next::Send(Self { end, ..self }.into())
-            }
-            // A server that denies the create has found the parent.
-            (Doing::Create, _, RequestError::NoAuth) => {
-                let parent = Some(above(self.node())).filter(|parent| !parent.is_empty());
-                parents_made(Err(RequestError::NoCreate(parent.unwrap_or("/").to_owned())))
-            }
-            // Servers before 3.5 have no containers.
-            (Doing::Create, _, RequestError::Unsupported) if self.kind == NodeKind::Container => {
-                let (end, kind) = (self.path.len(), NodeKind::Persistent);
-                Next::Send(Self { end, kind, ..self }.into())
-            }
-            (Doing::Read | Doing::TryChild, Refusal::Other, RequestError::NoAuth) => {
-                self.doing(Doing::Delete)
-            }
-            (Doing::Read | Doing::TryChild, _, why) if why != RequestError::ConnectionLost => {
-                self.succeeded()
-            }
-            (Doing::Delete, ..) => self.succeeded(),
-            (_, _, why) => parents_made(Err(why)),
-        }
+        Call::Create { path: self.node(), data: &[], kind: self.kind }
     }
 
     /// The node exists: the next one below it is created, if any.
-    fn exists(self) -> Next {
+    pub(super) fn exists(self) -> Next {
         if self.end >= self.path.len() {
             return parents_made(Ok(()));
         }
         let below = &self.path[self.end + 1..];
         let end = below.find('/').map_or(self.path.len(), |slash| self.end + 1 + slash);
-        Next::Send(Self { end, doing: Doing::Create, ..self }.into())
+        Next::Send(Self { end, ..self }.into())
+    }
+
+    pub(super) fn refused(self, refusal: Refusal, why: RequestError) -> Next {
+        match (refusal, why) {
+            (Refusal::NodeExists, _) => self.exists(),
+            (_, RequestError::NoNode) if !above(self.node()).is_empty() => {
+                let end = above(self.node()).len();
+                Next::Send(Self { end, ..self }.into())
+            }
+            // A server that denies the create has found the parent.
+            (_, RequestError::NoAuth) => {
+                let parent = Some(above(self.node())).filter(|parent| !parent.is_empty());
+                parents_made(Err(RequestError::NoCreate(parent.unwrap_or("/").to_owned())))
+            }
+            // Servers before 3.5 have no containers.
+            (_, RequestError::Unsupported) if self.kind == NodeKind::Container => {
+                let (end, kind) = (self.path.len(), NodeKind::Persistent);
+                Next::Send(Self { end, kind, ..self }.into())
+            }
+            (_, why) => parents_made(Err(why)),
+        }
     }
 }

@@ -86,8 +86,8 @@ impl Step {
                 let parent = String::from(parent);
                 Self::Create { path: format!("{parent}/{prefix}"), parent, data, may_hide }
             }
-            Request::MakeParents(path) => Self::Parents(Parents::new(path, NodeKind::Container, may_hide)),
-            Request::CreatePersistent(path) => Self::Parents(Parents::new(path, NodeKind::Persistent, false)),
+            Request::MakeParents(path) => Self::Parents(Parents::new(path, NodeKind::Container)),
+            Request::CreatePersistent(path) => Self::Parents(Parents::new(path, NodeKind::Persistent)),
             Request::List(path) => Self::List(path),
             Request::CatchUpAndList(path) => Self::CatchUpAndList(path),
             Request::Watch(path) => Self::Watch(path),
@@ -202,7 +202,7 @@ impl Step {
 
     fn succeeded(self, answer: Answer) -> Next {
         Next::Reply(match (self, answer) {
-            (Self::Parents(parents), _) => return parents.succeeded(),
+            (Self::Parents(parents), _) => return parents.exists(),
             (Self::Create { parent, may_hide, .. }, Answer::Created { path, czxid, created }) => {
                 let name = path[parent.len() + 1..].to_owned();
                 let created = Created { name, czxid, created };

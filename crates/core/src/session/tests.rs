@@ -69,7 +69,6 @@ fn shown(call: Call<'_>) -> String {
         Call::GetChildren { path, watch } => format!("list {path}{}", if watch { " and watch" } else { "" }),
         Call::Exists { path } => format!("exists {path}"),
         Call::Delete { path, .. } => format!("delete {path}"),
-        Call::TryChild { path } => format!("try a child of {path}"),
         Call::Record { record, exists, node, .. } => {
             format!("{} {record}, delete {node}", if exists { "write" } else { "create" })
         }
@@ -189,44 +188,6 @@ fn a_server_without_containers_gets_persistent_nodes_and_is_asked_for_them_once(
     assert_eq!(calls, ["create Container /l/a", "create Container /l", "create Persistent /l/a"]);
     let (_, reply) = answered(parents(), vec![refused(Unsupported), refused(Unsupported)]);
     assert_eq!(reply, Reply::ParentsMade(Err(Unsupported)));
-}
-
-#[test]
-fn each_new_parent_is_checked_before_the_next_is_created_if_its_acl_might_exclude_zklock() {
-    let parents = || first(Request::MakeParents("/l/a".into()), true);
-    let checked = || vec![created(), Ok(Answer::Node(node())), error(Refusal::Later, RequestError::Changed)];
-    let above = || [vec![refused(NoNode)], checked()].concat();
-    let (calls, reply) = answered(parents(), [above(), checked()].concat());
-    assert_eq!(
-        calls,
-        [
-            "create Container /l/a",
-            "create Container /l",
-            "read /l",
-            "try a child of /l",
-            "create Container /l/a",
-            "read /l/a",
-            "try a child of /l/a"
-        ]
-    );
-    assert_eq!(reply, Reply::ParentsMade(Ok(())));
-    let (_, reply) = answered(parents(), [above(), vec![exists()]].concat());
-    assert_eq!(reply, Reply::ParentsMade(Ok(())), "the node of another client isn't checked");
-}
-
-#[test]
-fn a_parent_that_excludes_zklock_is_deleted_again() {
-    let parents = || first(Request::MakeParents("/l".into()), true);
-    let read = || Ok(Answer::Node(node()));
-    for answers in [vec![refused(NoAuth)], vec![read(), throttled(), refused(NoAuth)]] {
-        let (calls, reply) = answered(parents(), [vec![created()], answers, vec![Ok(Answer::Done)]].concat());
-        assert_eq!(calls.last().map(String::as_str), Some("delete /l"));
-        assert_eq!(reply, Reply::ParentsMade(Err(RequestError::Excluded)));
-    }
-    for answers in [vec![refused(ConnectionLost)], vec![read(), refused(ConnectionLost)]] {
-        let (_, reply) = answered(parents(), [vec![created()], answers].concat());
-        assert_eq!(reply, Reply::ParentsMade(Err(ConnectionLost)), "nothing is known of its ACL");
-    }
 }
 
 #[test]

@@ -73,11 +73,6 @@ pub(super) fn op(call: Call<'_>, acl: Acl) -> Op {
             let deletes = paths().rev().map(|path| Op::Delete { path, version: -1 });
             Op::Multi(creates.chain(deletes).collect())
         }
-        Call::TryChild { path } => {
-            let (child, data) = (format!("{path}/child"), vec![]);
-            let create = Op::Create { path: child, data, acl: Acl::OPEN, mode: Mode::Ephemeral };
-            Op::Multi(vec![create, Op::Check { path: path.to_owned(), version: i32::MAX }])
-        }
     }
 }
 
