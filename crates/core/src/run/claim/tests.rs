@@ -1,6 +1,6 @@
 use super::*;
 use crate::loss::Silence;
-use crate::protocol::{Created, LockIndex, RequestError, ServerTime};
+use crate::protocol::{Created, LockIndex, Node, ReadNode, RequestError, ServerTime};
 
 const T: Duration = Duration::from_secs(30);
 
@@ -61,13 +61,19 @@ fn claim_for_two() -> (Claim, Vec<Effect>) {
     (claim, out)
 }
 
-/// Answers the create and the list of this lock, with this many contenders ahead; what the claim does then.
-fn queue(claim: &mut Claim, lock: usize, asked: &[Effect], ahead: usize) -> Vec<Effect> {
-    let prefix = asked.iter().find_map(|effect| match effect {
-        Effect::Ask(_, Request::Create { prefix, .. }) => Some(prefix),
+/// The name with which a node is created, up to its number.
+fn prefix_in(asked: &[Effect]) -> &str {
+    let mut prefixes = asked.iter().filter_map(|effect| match effect {
+        Effect::Ask(_, Request::Create { prefix, .. }) => Some(prefix.as_str()),
         _ => None,
     });
-    let names: Vec<_> = (0..=ahead).map(|number| format!("{}{number:010}", prefix.unwrap())).collect();
+    prefixes.next().expect("a create")
+}
+
+/// Answers the create and the list of this lock, with this many contenders ahead; what the claim does then.
+fn queue(claim: &mut Claim, lock: usize, asked: &[Effect], ahead: usize) -> Vec<Effect> {
+    let prefix = prefix_in(asked);
+    let names: Vec<_> = (0..=ahead).map(|number| format!("{prefix}{number:010}")).collect();
     let created = Created { name: names[ahead].clone(), czxid: 1, created: ServerTime(0) };
     let mut out = vec![];
     for reply in [Reply::Created(Ok(created)), Reply::Listed(Ok(names))] {
@@ -128,4 +134,27 @@ fn fails_after(silence: f64) -> bool {
 fn a_server_that_is_silent_at_each_create_does_not_close_the_connection() {
     assert!(fails_after(0.3));
     assert!(!fails_after(T.as_secs_f64() / 8.0));
+}
+
+/// The answer to the first create is lost, and its node is found a minute later.
+#[test]
+fn a_create_is_measured_from_when_it_was_sent_and_not_from_one_before_it() {
+    let (mut claim, out) = claim_for_two();
+    let prefix = prefix_in(&out);
+    let name = format!("{prefix}0000000000");
+    let lost =
+        [Reply::Created(Err(RequestError::ConnectionLost)), Reply::Listed(Err(RequestError::ConnectionLost))];
+    let own = Node { owner: 7, czxid: 1, ..Node::default() };
+    let found = Reply::Read(format!("/a/{name}").into(), Ok(ReadNode::Seen(own)));
+    let listed = || Reply::Listed(Ok(vec![name.clone()]));
+    for reply in lost.into_iter().chain([listed(), found, listed()]) {
+        claim.replied(SessionKey(1), Asker::Lock(LockIndex(0)), reply, at(60.0), &mut vec![]);
+    }
+    let mut out = vec![];
+    claim.contend_for_next(at(60.0), &mut out);
+    assert_eq!(creates(&out), ["/b"]);
+    let created = Created { name: "n".to_owned(), czxid: 2, created: ServerTime(0) };
+    reply(&mut claim, Asker::Lock(LockIndex(1)), Reply::Created(Ok(created)), 60.5);
+    let latency = format!("{:?}", claim.session().unwrap().latency);
+    assert!(latency.contains("trip: Some(500ms)"), "{latency}");
 }
