@@ -17,7 +17,8 @@ pub enum Loss {
     },
     /// The session has ended.
     Session(RequestError),
-    /// Another client deleted zklock's node.
+    /// zklock's node was deleted. Its watch doesn't tell by whom: when the session ends on the servers, this may be known
+    /// before that. The command is stopped without asking.
     NodeDeleted,
     /// Another client revoked the lock; its description, if known.
     Revoked(Option<String>),
@@ -51,9 +52,10 @@ impl Loss {
                 ("lease", format!("the lock {verb} lost: no {what} for {span}{}", late.unwrap_or_default()))
             }
             Self::Session(failure) => ("session", format!("the lock {verb} lost: {failure}")),
-            Self::NodeDeleted => {
-                ("deleted", format!("the lock {verb} lost: its node was deleted by another client"))
-            }
+            Self::NodeDeleted => (
+                "deleted",
+                format!("the lock {verb} lost: its node was deleted by another client or with its session"),
+            ),
             Self::Revoked(by) => {
                 let by = by.as_deref().unwrap_or("another client");
                 ("revoked", format!("the lock {verb} revoked by {by}"))
