@@ -73,7 +73,6 @@ impl Contender {
         command.args(invocation.locks).arg("--").args(invocation.job.command(&place.history));
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", &place.dir).env(MARKER, &place.marker).current_dir(&place.dir);
-        command.envs(std::env::vars_os().filter(|(name, _)| name == "ZKLOCK_PLANTED"));
         // Not a session of its own: the only process group of a session is orphaned, and Ctrl-Z can't stop it.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
         let unread = invocation.unread.then(|| {

@@ -55,7 +55,6 @@ impl Call {
         command.arg(environment.beat.program()).arg("lead").arg(history).args(job);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", environment.beat.dir()).env(MARKER, mark).current_dir(environment.beat.dir());
-        command.envs(std::env::vars_os().filter(|(name, _)| name == "ZKLOCK_PLANTED"));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&stderr).expect("a file"));
         Self { child: command.spawn().expect("zklock"), stderr, status: None }
     }
