@@ -9,6 +9,7 @@ mod files;
 pub mod job;
 pub mod link;
 pub mod monitor;
+pub mod nested;
 pub mod output;
 pub mod plan;
 pub mod process;

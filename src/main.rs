@@ -6,6 +6,7 @@ use std::panic;
 
 use zklock::cli;
 use zklock::cli::Options;
+use zklock::nested;
 use zklock::output;
 use zklock::output::stdout;
 use zklock::process::end::end;
@@ -54,8 +55,11 @@ fn run_zklock() -> Exit {
 fn run_command(options: &Options) -> anyhow::Result<Exit> {
     let invocation = options.lock.invocation()?;
     let nice = priority::keep_nice_for_command()?;
-    let around = run::surroundings(!options.is_json);
-    run::run(options.plan(&invocation, around), &invocation, &options.connection, nice)
+    let mut plan = options.plan(&invocation, run::surroundings(!options.is_json));
+    match nested::enter(&mut plan, &invocation, options, nice)? {
+        Some(exit) => Ok(exit),
+        None => run::run(plan, &invocation, &options.connection, nice),
+    }
 }
 
 /// Reports why zklock doesn't start: help goes to stdout, and a mistake to stderr.

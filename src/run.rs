@@ -6,15 +6,12 @@ use std::panic::{self, AssertUnwindSafe};
 use anyhow::{Context, Result, anyhow};
 use zklock_core::environment::{self, held_outside};
 use zklock_core::exit::Exit;
-use zklock_core::monitor::Outcome;
 use zklock_core::run::{Plan, Surroundings};
 
-use super::job::become_command;
-use super::job::spawn::Launch;
 use super::monitor;
 use super::worker;
 use crate::ensemble::Settings;
-use crate::link::{self, InheritedState, Side};
+use crate::link::{self, Side};
 use crate::output;
 use crate::plan::{Connection, Invocation};
 use crate::process::clock;
@@ -46,33 +43,14 @@ fn under_lock(
         Side::Worker(worker) => worker::work(worker, plan, invocation, &settings),
         Side::Monitor(monitor) => {
             output::mute();
-            let inherited = monitor.inherited;
             // The worker ends the command and releases when the monitor is gone, whatever the reason.
             let watch = || monitor::watch(monitor, unrelated, records, invocation.first_lock(), &settings);
-            let outcome = panic::catch_unwind(AssertUnwindSafe(watch))
+            let exit = panic::catch_unwind(AssertUnwindSafe(watch))
                 .unwrap_or_else(|_| Err(anyhow!("the monitor process failed; this is a bug in zklock")));
             output::queue_output();
-            match outcome? {
-                Outcome::Exit(exit) => Ok(exit),
-                Outcome::Become(variables) => Ok(under_outer_locks(invocation, &variables, inherited)),
-            }
+            exit
         }
     }
-}
-
-/// Runs the command without locks, because the surrounding zklock holds all of them, and its lease and monitor cover
-/// the command.
-fn under_outer_locks(
-    invocation: &Invocation,
-    variables: &[(String, String)],
-    inherited: InheritedState,
-) -> Exit {
-    output::step(invocation.first_lock(), "already held by the surrounding command");
-    output::drain(output::BRIEFLY);
-    let launch = Launch::new(invocation, inherited);
-    let error = become_command(launch, variables);
-    output::error(invocation.first_lock(), &error);
-    Exit::Code(error.code())
 }
 
 /// What is around a run that begins now. A waiting line is only shown if messages are text.

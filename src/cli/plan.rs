@@ -38,6 +38,7 @@ impl Options {
             notifies: around.notifies,
             progress: lock.progress,
             outer: around.outer,
+            held: vec![],
         }
     }
 }

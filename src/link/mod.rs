@@ -37,8 +37,6 @@ pub struct InheritedState {
     pub mask: SigSet,
     /// Whether SIGCHLD was ignored.
     pub ignores_children: bool,
-    /// Whether this process was a child subreaper.
-    pub was_subreaper: bool,
     /// The nice value, if zklock has a lower one itself.
     pub nice: Option<i32>,
 }
@@ -99,14 +97,13 @@ pub fn split(nice: Option<i32>) -> io::Result<Side> {
     let (monitors, workers) =
         socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
     let group = getpgrp();
-    let was_subreaper = prctl::get_child_subreaper().unwrap_or_default();
     // Done before the fork so that there is no gap.
     adopt_orphans()?;
     // If SIGCHLD were ignored, the kernel would reap the worker unnoticed.
     let ignores_children = sys::stop_ignoring_children();
     // Signals that arrive meanwhile stay pending until one of the processes can take them.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
-    let inherited = InheritedState { mask, ignores_children, was_subreaper, nice };
+    let inherited = InheritedState { mask, ignores_children, nice };
     match sys::split() {
         Ok(ForkSide::Parent(worker)) => {
             drop(workers);

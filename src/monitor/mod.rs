@@ -13,13 +13,12 @@ use std::process;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use zklock_core::exit::Exit;
-use zklock_core::monitor::{MonitorDriver, MonitorEffect, MonitorInput, MonitorStep, Outcome};
+use zklock_core::monitor::{MonitorDriver, MonitorEffect, MonitorInput, MonitorStep};
 use zklock_core::pair::Stage;
 use zklock_core::path::LockPath;
-use zklock_core::signal::ends_waiting;
 use zklock_core::time::BootTime;
 
 use self::signals::CaughtSignals;
@@ -56,7 +55,7 @@ pub fn watch(
     records: bool,
     path: &LockPath,
     settings: &Settings,
-) -> Result<Outcome> {
+) -> Result<Exit> {
     let (worker, page, spared) = (monitor.worker, monitor.page, unrelated.clone());
     match MonitorLoop::begin(monitor, unrelated, records, settings) {
         Ok(monitor) => Ok(monitor.run(path, settings)),
@@ -118,10 +117,10 @@ impl MonitorLoop {
         Ok(this)
     }
 
-    fn run(mut self, path: &LockPath, settings: &Settings) -> Outcome {
+    fn run(mut self, path: &LockPath, settings: &Settings) -> Exit {
         loop {
             match self.driver.next(&mut self.sources) {
-                MonitorStep::CarryOut(MonitorEffect::Finish(outcome)) => return self.finish(outcome),
+                MonitorStep::CarryOut(MonitorEffect::Finish(exit)) => return exit,
                 MonitorStep::CarryOut(effect) => {
                     if let Some(answer) = self.carry_out(effect, path, settings) {
                         self.driver.answer(answer);
@@ -185,17 +184,5 @@ impl MonitorLoop {
             self.unrelated = children;
         }
         Some(())
-    }
-
-    /// The outcome, unless zklock is to become the command and a signal ends it before that.
-    fn finish(&mut self, outcome: Outcome) -> Outcome {
-        let Outcome::Become(_) = outcome else { return outcome };
-        // From here on signals are left for the command.
-        let _ = SigSet::all().thread_set_mask();
-        match self.sources.signals.take().unwrap_or_default().into_iter().find(|&signal| ends_waiting(signal))
-        {
-            Some(signal) => Outcome::Exit(Exit::Signal(signal)),
-            None => outcome,
-        }
     }
 }

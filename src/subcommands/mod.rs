@@ -17,6 +17,7 @@ use zklock_core::exit::Exit;
 use zklock_core::protocol::ServerTime;
 
 pub use self::complete::complete;
+pub(crate) use self::session::in_session_of;
 use crate::cli::{Options, Subcommand};
 use crate::output::stdout::print;
 

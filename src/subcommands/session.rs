@@ -30,7 +30,7 @@ pub(super) fn in_session<T>(
 }
 
 /// The same with other settings and limits. `within` says how long it connects, and which option says so.
-pub(super) fn in_session_of<T>(
+pub(crate) fn in_session_of<T>(
     options: &Options,
     settings: Settings,
     limit: Limit,

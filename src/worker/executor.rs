@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use uuid::Uuid;
+use zklock_core::leftover_nodes::LeftoverNodes;
 use zklock_core::message::Message;
 use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
@@ -15,13 +16,12 @@ use zklock_core::queue::name::Mode;
 use zklock_core::run::{Effect, End, Input, Introduction, Notice};
 use zklock_core::signal::SIGTSTP;
 
-use super::side_sessions::SideSessions;
 use crate::ensemble::Settings;
 use crate::job::{Job, PreparedLaunch};
-use crate::link::WorkerSide;
+use crate::link::{WorkerSide, clean};
 use crate::output;
 use crate::plan::Invocation;
-use crate::process::{identity, service_manager, sys};
+use crate::process::{identity, service_manager, sys, thread};
 use crate::worker::inbox::Emitter;
 use crate::worker::loop_watch::LoopWatch;
 use crate::worker::main_session::MainSession;
@@ -52,7 +52,6 @@ pub(super) struct Executor<'a> {
     /// `None` once the loop is watched.
     unwatched: Option<Receiver<Duration>>,
     session: Option<MainSession>,
-    side_sessions: SideSessions,
     /// Whether a node was asked for since the last [`prepare`](Self::prepare).
     has_asked: bool,
     /// The command, until it is started.
@@ -71,7 +70,6 @@ impl<'a> Executor<'a> {
         settings: &'a Settings,
         events: Emitter,
     ) -> Self {
-        let side_sessions = SideSessions::new(settings.clone(), events.clone());
         let (granted, unwatched) = channel();
         Self {
             worker,
@@ -82,7 +80,6 @@ impl<'a> Executor<'a> {
             granted,
             unwatched: Some(unwatched),
             session: None,
-            side_sessions,
             has_asked: false,
             prepared: None,
             job: None,
@@ -135,8 +132,7 @@ impl<'a> Executor<'a> {
                     session.requester.release(nodes);
                 }
             }
-            Effect::LookUp(nodes) => self.side_sessions.look_up(nodes)?,
-            Effect::Clean(leftover) => self.side_sessions.clean(leftover)?,
+            Effect::Clean(leftover) => self.clean(leftover)?,
             Effect::ReportCreate(path) => {
                 self.has_asked = true;
                 self.worker.report_create(&path);
@@ -210,6 +206,17 @@ impl<'a> Executor<'a> {
             path: self.invocation.first_lock().clone(),
         };
         watch.start().context("can't start a thread to watch over the loop")
+    }
+
+    /// Deletes these nodes over a session in a thread of its own, so that neither signals nor deadlines wait for it.
+    fn clean(&self, leftover: LeftoverNodes) -> Result<()> {
+        let (settings, events) = (self.settings.clone(), self.events.clone());
+        let clean = move || events.emit(Input::Cleaned(clean(&settings, &leftover, || false, |_| {})));
+        thread::builder()
+            .name("cleaning".to_owned())
+            .spawn(clean)
+            .context("can't start a thread to ask the servers")?;
+        Ok(())
     }
 
     fn introduction(&mut self) -> Introduction {

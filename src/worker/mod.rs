@@ -4,7 +4,6 @@ mod executor;
 mod inbox;
 mod loop_watch;
 mod main_session;
-mod side_sessions;
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -41,7 +40,6 @@ pub fn work(mut worker: WorkerSide, plan: Plan, invocation: &Invocation, setting
     output::drain(output::AT_THE_END);
     match end {
         End::Exit(exit) => worker.show_exit(exit),
-        End::Become(variables) => worker.send_final(&Report::Become(variables)),
         End::Leave(exit, leftover) => {
             worker.send(&Report::Leave(exit));
             // The remaining work needs none of the user's shell, terminal, pipes and files.

@@ -1,7 +1,9 @@
 //! Variables of a released lock, which a daemon that the command started inherits.
 
+use nix::sys::signal::{Signal, kill};
+
 use super::{HOLD, end, inner, outer, shell, start, value};
-use crate::support::{Case, DEADLINE, wait_until};
+use crate::support::{Case, DEADLINE, wait_until, worker_of};
 
 /// The value of `ZKLOCK_HELD` for a command that has ended.
 fn held_by_ended_command(case: &Case) -> String {
@@ -59,22 +61,46 @@ fn malformed_variables_are_ignored() {
     }
 }
 
+/// The node is still there, but this zklock isn't below its holder: the variable was inherited elsewhere.
+#[test]
+fn a_lock_that_is_not_held_above_is_queued_for() {
+    let case = Case::new("beside");
+    let running = outer(&case, &[], &[shell("echo \"$ZKLOCK_HELD\"; exec sleep 60")]).spawn();
+    let held = running.wait_for_stdout("[{", DEADLINE);
+    case.lock(&["-n"], ["true"]).env("ZKLOCK_HELD", held).run().assert_code(124);
+    end(running);
+}
+
+/// Both processes of the outer zklock are killed at once; its node stays for the session timeout.
+#[test]
+fn a_daemon_whose_zklock_was_killed_queues_for_the_lock() {
+    let case = Case::new("killed-outer");
+    let (go, done) = (case.dir().join("go"), case.dir().join("done"));
+    let daemon =
+        format!("until [ -e {} ]; do sleep 0.01; done; \"$@\"; echo $? > {}", go.display(), done.display());
+    let script = format!("setsid -f sh -c '{daemon}' sh \"$@\" </dev/null >/dev/null 2>&1; {HOLD}");
+    let words = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
+    let parts = [words, inner(&case, &["-n"]), shell("true")];
+    let running = start(outer(&case, &["--session-timeout", "4"], &parts));
+    let worker = worker_of(running.pid());
+    kill(worker, Signal::SIGKILL).unwrap();
+    kill(running.pid(), Signal::SIGKILL).unwrap();
+    std::fs::write(go, "").unwrap();
+    wait_until("the daemon to be done", DEADLINE, || {
+        std::fs::read_to_string(&done).is_ok_and(|code| code == "124\n")
+    });
+    wait_until("the session of the outer zklock to end", DEADLINE, || case.contenders().is_empty());
+}
+
 /// The path and the node exist, but the node isn't the one in the variable: another czxid, or another session.
 #[test]
 fn a_node_with_the_old_name_but_another_identity_does_not_count_as_held() {
-    let case = Case::new("forged");
-    let holder = case.holder();
-    let node = format!("{}/{}", case.path(), case.contenders()[0]);
-    let stat = case.observer().stat(&node).unwrap();
-    let held = |token: i64, session: i64| {
-        format!(
-            r#"[{{"path":"{}","node":"{node}","fencing_token":{token},"session":{session},"mode":"exclusive","slots":1}}]"#,
-            case.path()
-        )
-    };
-    let run = |held: String| case.lock(&["-n"], ["true"]).env("ZKLOCK_HELD", held).run();
-    run(held(stat.czxid, stat.ephemeral_owner)).assert_code(0);
-    run(held(stat.czxid - 1, stat.ephemeral_owner)).assert_code(124);
-    run(held(stat.czxid, stat.ephemeral_owner + 1)).assert_code(124);
-    end(holder);
+    for field in ["fencing_token", "session"] {
+        let case = Case::new("forged");
+        let script = format!(
+            "ZKLOCK_HELD=$(echo \"$ZKLOCK_HELD\" | sed 's/\"{field}\":[0-9]*/\"{field}\":1/'); export ZKLOCK_HELD; \"$@\""
+        );
+        let words = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
+        outer(&case, &[], &[words, inner(&case, &["-n"]), shell("true")]).run().assert_code(124);
+    }
 }

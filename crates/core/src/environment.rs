@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::path::{LockPath, NodePath};
-use crate::protocol::ReadNode;
+use crate::protocol::Node;
 use crate::queue::name::Mode;
 
 /// Tells a zklock inside the command which locks are held around it.
@@ -46,12 +46,8 @@ impl HeldLock {
 
     /// Whether the lock is still held, by what was read at its node's path. Otherwise the variable is stale: a daemon
     /// inherits it and outlives the lock.
-    pub fn is_still_held(&self, node: &ReadNode) -> bool {
-        match node {
-            // The owner's ACL hides the node from other clients. Its name contains a uuid, so it can't be another node.
-            ReadNode::Hidden => true,
-            ReadNode::Seen(node) => node.czxid == self.fencing_token && node.owner == self.session,
-        }
+    pub fn is_still_held(&self, node: &Node) -> bool {
+        node.czxid == self.fencing_token && node.owner == self.session
     }
 
     /// The node's path below the chroot of the connect string.

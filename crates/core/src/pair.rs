@@ -41,8 +41,6 @@ pub enum Report {
     Exit(Exit),
     /// As [`Exit`](Self::Exit), but immediately: the worker continues alone and deletes its nodes.
     Leave(Exit),
-    /// The command that zklock runs in holds every lock: become the command, with these variables added.
-    Become(Vec<(String, String)>),
 }
 
 /// A lock node that may be deleted in the worker's place.

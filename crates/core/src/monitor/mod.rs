@@ -110,16 +110,7 @@ pub enum MonitorEffect {
     /// Write this message about the first lock. Comes after everything else but the end.
     Say(MonitorMessage),
     /// The monitor's work is done. A worker that is still alive continues alone.
-    Finish(Outcome),
-}
-
-/// The result of zklock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// zklock exits this way.
-    Exit(Exit),
-    /// zklock becomes the command, with these variables added, because an outer zklock holds all its locks.
-    Become(Vec<(String, String)>),
+    Finish(Exit),
 }
 
 /// The state machine.
@@ -137,8 +128,8 @@ pub struct Monitor {
     death: Option<Death>,
     /// Why the worker can't be watched any more.
     unwatched: Option<String>,
-    /// The result that the worker reported.
-    outcome: Option<Outcome>,
+    /// How the worker said that zklock is to exit.
+    reported_exit: Option<Exit>,
     /// The worker's session timeout: the one that it requests until it reports another.
     session_timeout: Duration,
     /// Whether the worker records a success.
@@ -170,7 +161,7 @@ impl Monitor {
             told_to_end: None,
             death: None,
             unwatched: None,
-            outcome: None,
+            reported_exit: None,
             session_timeout,
             records,
             nodes: vec![],
@@ -198,7 +189,7 @@ impl Monitor {
                 self.after_the_end(failure.clone(), worker, pending_create)
             }
             (MonitorState::TakingOver(failure), MonitorInput::GaveUp(worker)) => {
-                self.finish(Outcome::Exit(self.exit(failure, worker)))
+                self.finish(self.exit(failure, worker))
             }
             (MonitorState::Cleaning(message, exit), MonitorInput::Cleaned(gone)) => {
                 let messages = [message.clone(), MonitorMessage::Node { gone }];
@@ -217,15 +208,8 @@ impl Monitor {
     /// Whether the worker has done its work, or the monitor must do it. A dead worker can't be frozen, so its death
     /// comes first.
     fn judge(&mut self, worker: WorkerState, now: BootTime) -> Vec<MonitorEffect> {
-        match (self.death, &self.outcome) {
-            (Some(Death::Success), Some(outcome)) => {
-                let outcome = match (outcome, self.told_to_end) {
-                    // The worker had decided before it could take the signal in.
-                    (Outcome::Become(_), Some((signal, _))) => Outcome::Exit(Exit::Signal(signal)),
-                    (outcome, _) => outcome.clone(),
-                };
-                self.finish(outcome)
-            }
+        match (self.death, self.reported_exit) {
+            (Some(Death::Success), Some(exit)) => self.finish(exit),
             (Some(death), _) => self.take_over(WorkerFailure::Dead(death), worker),
             (None, _) => match self.failure(worker, now) {
                 Some(failure) => self.take_over(failure, worker),
@@ -265,9 +249,8 @@ impl Monitor {
             }
             // `DeadlineChanged` needs no effect, since the monitor reads the page next.
             Report::DeadlineChanged | Report::Stop { .. } => {}
-            Report::Leave(exit) if is_watching => return self.finish(Outcome::Exit(exit)),
-            Report::Exit(exit) | Report::Leave(exit) => self.outcome = Some(Outcome::Exit(exit)),
-            Report::Become(variables) => self.outcome = Some(Outcome::Become(variables)),
+            Report::Leave(exit) if is_watching => return self.finish(exit),
+            Report::Exit(exit) | Report::Leave(exit) => self.reported_exit = Some(exit),
         }
         vec![]
     }
@@ -332,9 +315,9 @@ impl Monitor {
 
     /// zklock's exit after a failure of the worker.
     fn exit(&self, failure: &WorkerFailure, worker: WorkerState) -> Exit {
-        match (&self.outcome, worker.stage, failure) {
+        match (self.reported_exit, worker.stage, failure) {
             // The command's own exit code, or that of a decision already made.
-            (Some(Outcome::Exit(exit)), ..) => *exit,
+            (Some(exit), ..) => exit,
             (_, Stage::Running, _) => Exit::Code(exit::LOST),
             (_, Stage::Waiting, &WorkerFailure::IgnoresSignal(signal)) => Exit::Signal(signal),
             (_, Stage::Waiting | Stage::Over, _) => Exit::Code(exit::FAILURE),
@@ -351,12 +334,12 @@ impl Monitor {
         let is_uncertain = self.records && exit == Exit::Code(0);
         let messages = messages.into_iter().chain(is_uncertain.then_some(MonitorMessage::RecordUncertain));
         let says = messages.map(MonitorEffect::Say);
-        says.chain(self.finish(Outcome::Exit(exit))).collect()
+        says.chain(self.finish(exit)).collect()
     }
 
-    fn finish(&mut self, outcome: Outcome) -> Vec<MonitorEffect> {
+    fn finish(&mut self, exit: Exit) -> Vec<MonitorEffect> {
         self.state = MonitorState::Over;
-        vec![MonitorEffect::Finish(outcome)]
+        vec![MonitorEffect::Finish(exit)]
     }
 }
 

@@ -37,7 +37,7 @@ fn says(failure: WorkerFailure, stage: Stage) -> MonitorEffect {
 }
 
 fn exits(exit: Exit) -> MonitorEffect {
-    MonitorEffect::Finish(Outcome::Exit(exit))
+    MonitorEffect::Finish(exit)
 }
 
 #[test]
@@ -47,28 +47,6 @@ fn an_ordinary_run_ends_as_the_worker_said() {
     let ended = worker_ended(&mut monitor, Death::Success, Stage::Over);
     assert_eq!(ended, [exits(Exit::Code(7))]);
     assert_eq!(worker_ended(&mut monitor, Death::Success, Stage::Over), [], "it is over");
-
-    let (mut monitor, _) = with_a_node();
-    monitor.on(at(1), MonitorInput::Reported(Report::Become(vec![])));
-    let ended = worker_ended(&mut monitor, Death::Success, Stage::Waiting);
-    assert_eq!(ended, [MonitorEffect::Finish(Outcome::Become(vec![]))]);
-}
-
-/// A command that zklock becomes is not there yet to get the signal.
-#[test]
-fn a_signal_that_the_worker_no_longer_takes_in_prevents_the_command_that_zklock_would_become() {
-    for signal_first in [true, false] {
-        let mut monitor = monitor();
-        let mut inputs = vec![MonitorInput::Reported(Report::Become(vec![])), MonitorInput::Relayed(SIGTERM)];
-        if signal_first {
-            inputs.reverse();
-        }
-        for input in inputs {
-            assert_eq!(monitor.on(at(1), input), []);
-        }
-        let ended = worker_ended(&mut monitor, Death::Success, Stage::Waiting);
-        assert_eq!(ended, [exits(Exit::Signal(SIGTERM))]);
-    }
 }
 
 #[test]

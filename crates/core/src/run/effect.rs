@@ -28,8 +28,6 @@ pub enum Effect {
     Ask(Asker, Request),
     /// Delete these nodes and close the session, all in flight together.
     Release(Vec<NodePath>),
-    /// Read these nodes over a separate session. Answered later by [`Input::LookedUp`].
-    LookUp(Vec<NodePath>),
     /// Delete what is left over a separate session. Answered later by [`Input::Cleaned`].
     Clean(LeftoverNodes),
     /// Show the monitor that a node with this path, without its number, may come to exist.
@@ -127,8 +125,6 @@ pub struct Notice {
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
     Exit(Exit),
-    /// The monitor becomes the command, with these variables added: every lock is held around zklock.
-    Become(Vec<(String, String)>),
     /// zklock exits this way, and this process stays to delete what may be left.
     Leave(Exit, Option<LeftoverNodes>),
 }

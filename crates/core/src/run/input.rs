@@ -1,8 +1,7 @@
 //! Events of a run.
 
 use crate::exit::Exit;
-use crate::path::NodePath;
-use crate::protocol::{Asker, ReadNode, Reply, RequestError, SessionChange, SessionKey};
+use crate::protocol::{Asker, Reply, SessionChange, SessionKey};
 use crate::queue::contender::AttemptIds;
 use crate::queue::record::Record;
 #[cfg(doc)]
@@ -26,8 +25,6 @@ pub enum Input {
     Reply(SessionKey, Asker, Reply),
     /// Answer to [`Effect::Introduce`].
     Introduced(Introduction),
-    /// Answer to [`Effect::LookUp`].
-    LookedUp(LookUp),
     /// Answer to [`Effect::FlushOutput`].
     OutputFlushed,
     /// Answer to [`Effect::StartCommand`]: the command runs, or zklock's exit code and the reason why it doesn't.
@@ -55,20 +52,6 @@ pub struct Introduction {
     pub record: Record,
     /// The start of the uuids of its nodes, one for each lock.
     pub ids: Vec<AttemptIds>,
-}
-
-/// The result of reading the nodes of locks that are said to be held around zklock.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LookUp {
-    /// Each node, in the order of the request; `None`: it is gone.
-    Seen(Vec<Option<ReadNode>>),
-    /// The session for it was lost: worth a retry.
-    SessionLost,
-    /// No session could be established in time; the reason that each server gave.
-    Unreachable(Vec<String>),
-    /// The servers refuse to say whether this node exists.
-    Refused(NodePath, RequestError),
-    NoAnswer,
 }
 
 /// A change of the command's first process.

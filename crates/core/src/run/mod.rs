@@ -23,15 +23,14 @@ use std::time::Duration;
 use self::claim::Claim;
 pub use self::drive::{Driver, Step};
 pub use self::effect::{Effect, End, JobEffect, Notice, StoppedBy};
-pub use self::input::{Foreground, Input, Introduction, KillRound, LeaderChange, LookUp, Stop};
-use self::nested::Nested;
+pub use self::input::{Foreground, Input, Introduction, KillRound, LeaderChange, Stop};
+pub use self::nested::Variables;
 pub use self::plan::{Plan, Surroundings};
 use self::progress::{Progress, Shown, Wait};
 use self::queueing::Queueing;
 use self::recording::Recording;
 use self::releasing::{FinalExit, ReleaseKind, Releasing};
 use self::running::Running;
-use super::environment::HeldLock;
 use super::exit::{self, Exit};
 use super::message::Message;
 use super::path::LockPath;
@@ -54,8 +53,6 @@ pub struct Run {
 #[derive(Debug)]
 struct State {
     claim: Claim,
-    /// The wanted locks that are held around zklock.
-    held_around: Vec<HeldLock>,
     /// The record in zklock's nodes, once it is known.
     record: Option<Record>,
     monitor_died: bool,
@@ -72,8 +69,6 @@ struct State {
 enum Phase {
     /// The run hasn't begun, or is over.
     Done,
-    /// Checking whether the command that zklock runs in holds the locks.
-    Nested(Nested),
     /// Connecting and waiting.
     Queueing(Box<Queueing>),
     /// zklock holds the locks, and the command is being started.
@@ -89,8 +84,6 @@ enum Phase {
 /// The phases by name: docs/signals.md has a column for the reactions to signals in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PhaseName {
-    /// Checking the surrounding locks.
-    Nested,
     /// There is no session yet.
     Connecting,
     /// In the queue.
@@ -112,8 +105,6 @@ pub enum PhaseName {
 /// The next step after a phase.
 #[derive(Debug)]
 enum Next {
-    /// Queue for the locks that aren't held around zklock.
-    Queue,
     /// Start the command: zklock holds every lock.
     Start,
     /// The command runs.
@@ -216,7 +207,6 @@ impl Run {
     pub fn new(plan: Plan) -> Self {
         let state = State {
             claim: Claim::default(),
-            held_around: vec![],
             record: None,
             monitor_died: false,
             progress: Progress::default(),
@@ -231,9 +221,7 @@ impl Run {
     pub fn begin(&mut self, now: BootTime) -> Vec<Effect> {
         let mut out = vec![];
         let mut ctx = Context { now, plan: &self.plan, state: &mut self.state, out: &mut out };
-        let (nested, next) = Nested::begin(&mut ctx);
-        self.phase = Phase::Nested(nested);
-        self.go(next, now, &mut out);
+        self.phase = Phase::Queueing(Box::new(Queueing::begin(&mut ctx)));
         out
     }
 
@@ -251,7 +239,6 @@ impl Run {
         let mut ctx = Context { now, plan: &self.plan, state: &mut self.state, out: &mut out };
         let next = match &mut self.phase {
             Phase::Done => None,
-            Phase::Nested(phase) => phase.on(input, &mut ctx),
             Phase::Queueing(phase) => phase.on(input, &mut ctx),
             Phase::Starting => starting::on(input, &mut ctx),
             Phase::Running(phase) => phase.on(input, &mut ctx),
@@ -268,7 +255,6 @@ impl Run {
         let claim = &self.state.claim;
         let phase = match &self.phase {
             Phase::Done | Phase::Starting => return None,
-            Phase::Nested(_) => None,
             Phase::Queueing(phase) => phase.wake_at(&self.plan, &self.state),
             Phase::Running(phase) => phase.wake_at(&self.plan, claim, now),
             Phase::Recording(phase) => Some(phase.wake_at()),
@@ -281,7 +267,6 @@ impl Run {
     pub fn phase(&self) -> PhaseName {
         match &self.phase {
             Phase::Done => PhaseName::Done,
-            Phase::Nested(_) => PhaseName::Nested,
             Phase::Queueing(phase) if phase.is_connected() => PhaseName::Waiting,
             Phase::Queueing(_) => PhaseName::Connecting,
             Phase::Starting => PhaseName::Starting,
@@ -297,7 +282,6 @@ impl Run {
         while let Some(step) = next.take() {
             let mut ctx = Context { now, plan: &self.plan, state: &mut self.state, out };
             (self.phase, next) = match step {
-                Next::Queue => (Phase::Queueing(Box::new(Queueing::begin(&mut ctx))), None),
                 Next::Start => (Phase::Starting, starting::begin(&mut ctx)),
                 Next::Run => (Phase::Running(Box::new(Running::begin(&ctx))), None),
                 Next::Ended(exit) => match Recording::begin(exit, &mut ctx) {

@@ -58,6 +58,8 @@ pub struct Plan {
     pub progress: Option<Duration>,
     /// Every lock that is said to be held around zklock.
     pub outer: Vec<HeldLock>,
+    /// The wanted locks that are held around zklock.
+    pub held: Vec<HeldLock>,
 }
 
 /// What is around a run and no option says.
@@ -85,9 +87,9 @@ impl Plan {
         self.give_up_at.or_else(|| self.nonblock.then(|| self.began + self.connect_timeout))
     }
 
-    /// The locks that are not among those `held` around zklock.
-    pub fn not_held_in<'a>(&'a self, held: &'a [HeldLock]) -> impl Iterator<Item = &'a LockPath> {
-        self.locks.iter().filter(|path| !held.iter().any(|held| held.is_of(&self.chroot, path)))
+    /// The locks to queue for: those that aren't held around zklock.
+    pub fn not_held(&self) -> impl Iterator<Item = &LockPath> {
+        self.locks.iter().filter(|path| !self.held.iter().any(|held| held.is_of(&self.chroot, path)))
     }
 
     /// The message that there is no session. With `-n`, zklock may not have waited for the servers.

@@ -7,13 +7,9 @@ use crate::queue::contender::OwnNode;
 use crate::run::claim::Claim;
 
 /// The variables for a command that runs under the given locks and those held around zklock.
-pub(super) fn variables(
-    plan: &Plan,
-    held_around: &[HeldLock],
-    mut locks: Vec<HeldLock>,
-) -> Result<Vec<(String, String)>, String> {
+pub(super) fn variables(plan: &Plan, mut locks: Vec<HeldLock>) -> Result<Vec<(String, String)>, String> {
     let position = |held: &HeldLock| plan.locks.iter().position(|path| held.is_of(&plan.chroot, path));
-    locks.extend_from_slice(held_around);
+    locks.extend_from_slice(&plan.held);
     locks.sort_by_key(position);
     environment(&locks, &plan.outer, &plan.chroot).map_err(|error| format!("{error:#}"))
 }

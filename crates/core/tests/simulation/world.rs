@@ -29,8 +29,6 @@ pub(crate) enum SessionOwner {
     WorkersCleaner(usize),
     /// The monitor's session for cleaning up.
     MonitorsCleaner(usize),
-    /// The worker's session for checking whether its locks are already held by an outer zklock.
-    LookUp(usize),
     /// The session of an operator who inspects and changes locks by hand.
     Operator,
 }
@@ -38,10 +36,7 @@ pub(crate) enum SessionOwner {
 impl SessionOwner {
     pub(crate) fn zklock(self) -> usize {
         match self {
-            Self::Worker(index)
-            | Self::WorkersCleaner(index)
-            | Self::MonitorsCleaner(index)
-            | Self::LookUp(index) => index,
+            Self::Worker(index) | Self::WorkersCleaner(index) | Self::MonitorsCleaner(index) => index,
             Self::Operator => usize::MAX,
         }
     }
@@ -261,9 +256,9 @@ impl World {
             SessionOwner::Operator => false,
             owner if self.zklocks[owner.zklock()].is_asleep() => true,
             SessionOwner::MonitorsCleaner(index) => self.zklocks[index].monitor.frozen,
-            SessionOwner::Worker(index)
-            | SessionOwner::WorkersCleaner(index)
-            | SessionOwner::LookUp(index) => self.zklocks[index].worker.frozen,
+            SessionOwner::Worker(index) | SessionOwner::WorkersCleaner(index) => {
+                self.zklocks[index].worker.frozen
+            }
         }
     }
 
@@ -273,7 +268,6 @@ impl World {
             SessionOwner::WorkersCleaner(_) | SessionOwner::MonitorsCleaner(_) => {
                 self.cleaner_hears(owner, &change);
             }
-            SessionOwner::LookUp(index) => self.look_up_hears(index, change),
             SessionOwner::Operator => {}
         }
     }
@@ -281,7 +275,6 @@ impl World {
     pub(crate) fn hears_reply(&mut self, owner: SessionOwner, key: SessionKey, asker: Asker, reply: Reply) {
         match owner {
             SessionOwner::Worker(index) => self.tell_worker(index, Input::Reply(key, asker, reply)),
-            SessionOwner::LookUp(index) => self.look_up_is_answered(index, reply),
             SessionOwner::Operator => {}
             SessionOwner::WorkersCleaner(_) | SessionOwner::MonitorsCleaner(_) => {
                 self.cleaner_is_answered(owner, asker, reply);

@@ -1,4 +1,4 @@
-use super::super::{MonitorMessage, Outcome};
+use super::super::MonitorMessage;
 use super::*;
 use crate::exit::Exit;
 use crate::pair::{OwnedNode, Stage};
@@ -192,7 +192,6 @@ fn reports() -> Vec<Report> {
         Report::Stop { signal: SIGTSTP, whole_group: true, continued: 0 },
         Report::Exit(Exit::Code(7)),
         Report::Leave(LEFT),
-        Report::Become(vec![]),
     ]
 }
 
@@ -212,10 +211,10 @@ fn zklock_ends_once_in_every_order_of_reports_death_and_signals() {
 #[test]
 fn a_worker_that_leaves_decides_the_exit_whenever_its_death_is_noticed() {
     in_every_order(&[Report::Leave(LEFT)], Death::Success, |acts, effects| {
-        assert_eq!(effects, [MonitorEffect::Finish(Outcome::Exit(LEFT))], "{acts:?}");
+        assert_eq!(effects, [MonitorEffect::Finish(LEFT)], "{acts:?}");
     });
     let killed = |_: &[Act], effects: &[MonitorEffect]| {
-        assert_eq!(effects.last(), Some(&MonitorEffect::Finish(Outcome::Exit(LEFT))));
+        assert_eq!(effects.last(), Some(&MonitorEffect::Finish(LEFT)));
     };
     in_every_order(&[Report::Leave(LEFT)], Death::Killed(9), killed);
 }
@@ -242,15 +241,7 @@ fn the_reported_exit_is_zklock_s_whenever_the_death_is_noticed() {
         &[Report::DeadlineChanged, Report::Exit(Exit::Code(7))],
         Death::Success,
         |acts, effects| {
-            assert_eq!(effects, [MonitorEffect::Finish(Outcome::Exit(Exit::Code(7)))], "{acts:?}");
+            assert_eq!(effects, [MonitorEffect::Finish(Exit::Code(7))], "{acts:?}");
         },
     );
-    in_every_order(&[Report::Become(vec![])], Death::Success, |acts, effects| {
-        let becomes = MonitorEffect::Finish(Outcome::Become(vec![]));
-        let interrupted = MonitorEffect::Finish(Outcome::Exit(Exit::Signal(SIGINT)));
-        // The signal may come after zklock's end, which leaves it for the command.
-        let can_be_interrupted = acts.iter().any(|act| matches!(act, Signal(SIGINT)));
-        let is_right = *effects == [becomes] || (can_be_interrupted && *effects == [interrupted]);
-        assert!(is_right, "{acts:?}: {effects:?}");
-    });
 }

@@ -60,10 +60,8 @@ impl Queueing {
     pub(super) fn begin(ctx: &mut Context<'_>) -> Self {
         let plan = ctx.plan;
         let connect_by = Some(plan.connect_by());
-        if !ctx.state.stopped {
-            let connect = ctx.state.claim.connect(connect_by);
-            ctx.emit(connect);
-        }
+        let connect = ctx.state.claim.connect(connect_by);
+        ctx.emit(connect);
         ctx.emit(Effect::Introduce);
         Self {
             once: plan.once_per.map(|period| Once::new(&plan.first, period)),
@@ -249,7 +247,7 @@ fn introduce(introduction: Introduction, ctx: &mut Context<'_>) {
         nonblock: plan.nonblock,
         ids,
     };
-    let configs = plan.not_held_in(&ctx.state.held_around).zip(ids).map(config).collect();
+    let configs = plan.not_held().zip(ids).map(config).collect();
     ctx.state.claim.introduce(configs);
     ctx.state.record = Some(record);
 }

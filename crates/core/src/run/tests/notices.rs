@@ -3,7 +3,7 @@
 use super::script::{Script, THEIRS, held, node, other, plan, record, seconds};
 use crate::exit::Exit;
 use crate::protocol::SessionChange;
-use crate::run::{Effect, Input, LookUp, Plan};
+use crate::run::Plan;
 use crate::signal::SIGTERM;
 
 const TRANSCRIPTS: &str = "notices";
@@ -47,12 +47,6 @@ fn a_zklock_inside_a_command_only_tells_that_it_takes_longer() {
     let mut script = Script::of(Plan { outer, ..of_service() }).in_full();
     script.tick().behind(&[8], "web2").pass(11.0);
     script.keeps_lines(&["Notify("]).is(TRANSCRIPTS, "inside");
-
-    let outer = vec![held("/locks/a", "/locks/a/n", 5)];
-    let mut script = Script::of(Plan { outer, ..of_service() }).in_full();
-    let is_notice = |effect: &Effect| matches!(effect, Effect::Notify(notice) if notice.status.is_some());
-    let seen = Input::LookedUp(LookUp::Seen(vec![None]));
-    assert!(!script.effects(Input::Tick).iter().chain(&script.effects(seen)).any(is_notice));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::queue::contender::AttemptIds;
 use crate::queue::name::{Family, Mode};
 use crate::queue::once::record_path;
 use crate::queue::record::{Process, Record};
-use crate::run::{Effect, Input, Introduction, KillRound, LeaderChange, LookUp, Plan, Run};
+use crate::run::{Effect, Input, Introduction, KillRound, LeaderChange, Plan, Run};
 use crate::time::BootTime;
 
 /// zklock's session, and another contender's.
@@ -66,6 +66,7 @@ pub(super) fn plan() -> Plan {
         notifies: false,
         progress: None,
         outer: vec![],
+        held: vec![],
     }
 }
 
@@ -390,13 +391,6 @@ fn shortened(text: &str) -> String {
 fn said(input: &Input) -> String {
     match input {
         Input::Introduced(_) => "introduced".to_owned(),
-        Input::LookedUp(LookUp::Seen(nodes)) => {
-            let shown = |read: &Option<ReadNode>| {
-                let node = read.as_ref()?.seen();
-                Some(node.map_or((0, 0), |node| (node.czxid, node.owner)))
-            };
-            format!("looked up, czxid and owner of each: {:?}", nodes.iter().map(shown).collect::<Vec<_>>())
-        }
         Input::Session(_, change) => format!("session {change:?}"),
         Input::Reply(_, asker, reply) => format!("{} {}", who_asks(*asker), answered(reply)),
         other => format!("{other:?}"),

@@ -1,12 +1,16 @@
 //! Stories of the queue.
 
+use std::ffi::OsStr;
+
 use super::script::{OURS, Script, THEIRS, held, lock, node, other, plan, record, seconds};
-use crate::path::{LockPath, NodePath};
-use crate::protocol::{Asker, LockIndex, Node, ReadNode, Reply, RequestError, SessionChange};
+use crate::environment::{HELD, held_outside};
+use crate::message::Message;
+use crate::path::LockPath;
+use crate::protocol::{Asker, LockIndex, Node, Reply, RequestError, SessionChange};
 use crate::queue::name::Mode;
 use crate::queue::once::record_path;
 use crate::queue::record::Record;
-use crate::run::{Input, LookUp, Plan};
+use crate::run::{Input, Plan, Variables};
 use crate::signal::{SIGCONT, SIGINT, SIGTSTP, SIGUSR1};
 
 fn with_deadline(after: f64) -> Plan {
@@ -72,14 +76,6 @@ fn a_wait_for_servers_is_told_once_it_is_long() {
     script.tick().session(said("connection refused")).pass(3.0).connected();
     script.at(3.1).created(0, 9).listed(0, &[], 9).pass(4.0);
     script.keeps_lines(&["Line("]).is(TRANSCRIPTS, "line_of_connecting");
-}
-
-#[test]
-fn a_long_look_at_the_outer_locks_is_told_too() {
-    let mut script = Script::of(inside(Mode::Exclusive, &["/locks/a"]));
-    script.tick().session(SessionChange::ServersSay(vec!["zk1:2181: unknown host".to_owned()])).pass(2.0);
-    script.on(Input::LookedUp(LookUp::NoAnswer)).introduce(1).tick().pass(3.5);
-    script.records_only(&["Step"]).is(TRANSCRIPTS, "long_look_at_outer_locks");
 }
 
 #[test]
@@ -268,14 +264,6 @@ fn a_stopped_waiter_leaves_the_queue_and_queues_again() {
     script.is(TRANSCRIPTS, "stopped_while_connecting");
 }
 
-/// The look-up of the outer locks is under way, and finds that none is held.
-#[test]
-fn a_waiter_that_is_stopped_before_it_queues_does_not_queue() {
-    let mut script = Script::of(inside(Mode::Exclusive, &["/locks/a"]));
-    script.signal(SIGTSTP).on(Input::LookedUp(LookUp::Seen(vec![None]))).introduce(1).tick().pass(20.0);
-    script.signal(SIGCONT).tick().is(TRANSCRIPTS, "stopped_while_looking_up");
-}
-
 /// `zklock /locks/b /locks/a /locks/c -- job`, waiting for the first in order, `/locks/a`.
 fn waits_for_the_first_of_three(give_up_after: f64) -> Script {
     let locks: Vec<LockPath> = ["/locks/b", "/locks/a", "/locks/c"].into_iter().map(lock).collect();
@@ -393,64 +381,35 @@ fn a_slot_is_free_while_fewer_hold() {
         .is(TRANSCRIPTS, "slots");
 }
 
+/// The plan of a zklock whose variables say that `/locks/a` is held around it.
 fn inside(mode: Mode, locks: &[&str]) -> Plan {
     let outer = vec![held("/locks/a", &format!("/locks/a/{}", other(3)), 3)];
     let locks: Vec<LockPath> = locks.iter().map(|path| lock(path)).collect();
     Plan { outer, mode, first: locks[0].clone(), locks, ..plan() }
 }
 
-fn outer_node(czxid: i64) -> Input {
-    Input::LookedUp(LookUp::Seen(vec![Some(node(THEIRS, czxid, &record("web1", 30)).into())]))
-}
-
 #[test]
 fn a_lock_that_is_held_around_zklock_is_not_queued_for() {
-    Script::of(inside(Mode::Exclusive, &["/locks/a"]))
-        .on(outer_node(3))
-        .is(TRANSCRIPTS, "becomes_its_command");
-    let hidden = Input::LookedUp(LookUp::Seen(vec![Some(ReadNode::Hidden)]));
-    Script::of(inside(Mode::Shared, &["/locks/a"])).on(hidden).is(TRANSCRIPTS, "hidden_outer_lock");
-    Script::of(inside(Mode::Exclusive, &["/locks/a"]))
-        .on(outer_node(4))
-        .is(TRANSCRIPTS, "outer_lock_of_another");
-    let gone = Input::LookedUp(LookUp::Seen(vec![None]));
-    Script::of(inside(Mode::Exclusive, &["/locks/a"])).on(gone).is(TRANSCRIPTS, "outer_lock_gone");
-    Script::of(inside(Mode::Exclusive, &["/locks/a", "/locks/b"]))
-        .on(outer_node(3))
-        .introduce(1)
-        .connected()
-        .is(TRANSCRIPTS, "inside_with_one_more");
-    Script::of(inside(Mode::Slots(2), &["/locks/a"]))
-        .on(outer_node(3))
-        .is(TRANSCRIPTS, "outer_lock_too_weak");
-    let once = Plan { once_per: Some(seconds(60.0)), ..inside(Mode::Exclusive, &["/locks/a"]) };
-    Script::of(once).on(outer_node(3)).is(TRANSCRIPTS, "once_per_inside");
-    Script::of(inside(Mode::Exclusive, &["/locks/b"])).is(TRANSCRIPTS, "another_lock_inside");
-}
+    let outer = || inside(Mode::Exclusive, &["/locks/a"]).outer;
+    assert_eq!(inside(Mode::Exclusive, &["/locks/b"]).said_to_be_held(), []);
+    assert_eq!(inside(Mode::Exclusive, &["/locks/b", "/locks/a"]).said_to_be_held(), outer());
+    let value = |variables: &Variables, name: &str| {
+        variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()).unwrap()
+    };
+    let variables = inside(Mode::Shared, &["/locks/a"]).enter(outer()).unwrap().unwrap();
+    assert_eq!(value(&variables, "ZKLOCK_PATH"), "/locks/a");
+    assert_eq!(held_outside(Some(OsStr::new(&value(&variables, HELD)))), outer());
 
-#[test]
-fn the_look_at_the_outer_locks_can_fail() {
-    let plan = || inside(Mode::Exclusive, &["/locks/a"]);
-    Script::of(plan())
-        .on(Input::LookedUp(LookUp::SessionLost))
-        .on(Input::LookedUp(LookUp::NoAnswer))
-        .is(TRANSCRIPTS, "outer_lock_unknown");
-    let unreachable = Input::LookedUp(LookUp::Unreachable(vec!["zk1:2181: refused".to_owned()]));
-    Script::of(plan()).on(unreachable).is(TRANSCRIPTS, "outer_lock_unreachable");
-    let node = NodePath::from(format!("/locks/a/{}", other(3)));
-    let refused = |failure| Input::LookedUp(LookUp::Refused(node.clone(), failure));
-    Script::of(plan()).on(refused(RequestError::NoAuth)).is(TRANSCRIPTS, "outer_lock_denied");
-    let failure = RequestError::Other("system error".to_owned());
-    Script::of(plan()).on(refused(failure)).is(TRANSCRIPTS, "outer_lock_refused");
-    Script::of(plan())
-        .signal(SIGTSTP)
-        .signal(SIGUSR1)
-        .signal(SIGINT)
-        .is(TRANSCRIPTS, "interrupted_at_the_look");
-    Script::of(plan()).on(Input::MonitorDied).is(TRANSCRIPTS, "monitor_died_at_the_look");
-    let chrooted = Plan { chroot: "/app".to_owned(), ..plan() };
-    let outer = vec![held("/app/locks/a", "/app/locks/a/n", 3)];
-    Script::of(Plan { outer, ..chrooted }).on(outer_node(3)).is(TRANSCRIPTS, "outer_lock_below_a_chroot");
+    let mut one_more = inside(Mode::Exclusive, &["/locks/a", "/locks/b"]);
+    assert_eq!(one_more.enter(outer()), Ok(None));
+    Script::of(one_more).connected().is(TRANSCRIPTS, "inside_with_one_more");
+
+    let mut weak = inside(Mode::Slots(2), &["/locks/b", "/locks/a"]);
+    let (path, why) = weak.enter(outer()).unwrap_err();
+    assert_eq!(path, lock("/locks/a"));
+    assert!(matches!(*why, Message::HeldTooWeakly { .. }), "{why}");
+    let mut once = Plan { once_per: Some(seconds(60.0)), ..inside(Mode::Exclusive, &["/locks/a"]) };
+    assert_eq!(*once.enter(outer()).unwrap_err().1, Message::OncePerInside);
 }
 
 #[test]

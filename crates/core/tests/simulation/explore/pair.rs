@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use zklock_core::exit::{Exit, FAILURE, LOST};
 use zklock_core::monitor::{
-    Death, MonitorDriver, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, Outcome, WorkerState,
+    Death, MonitorDriver, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, WorkerState,
 };
 use zklock_core::pair::{OwnedNode, Report, Stage};
 use zklock_core::signal::{SIGCONT, SIGINT, SIGTSTP};
@@ -59,7 +59,6 @@ pub(super) fn scenes() -> Vec<(&'static str, usize, Scene)> {
     let leaves = || Reports(Report::Leave(LEFT));
     let exits = || Reports(Report::Exit(Exit::Code(7)));
     let stops = || Reports(Report::Stop { signal: SIGTSTP, whole_group: true, continued: 0 });
-    let becomes = || Reports(Report::Become(vec![]));
     let ended = Dies(Death::Success);
     let killed = Dies(Death::Killed(9));
     let (runs, is_over) = (Writes(Stage::Running), Writes(Stage::Over));
@@ -78,7 +77,6 @@ pub(super) fn scenes() -> Vec<(&'static str, usize, Scene)> {
         of("monitor: a holder is killed at its end", vec![nodes(), runs.clone(), exits(), killed], SIGCONT),
         of("monitor: a holder hangs", vec![nodes(), Deadline(5), runs], SIGINT),
         of("monitor: a release hangs", vec![nodes(), Deadline(5), is_over, exits()], SIGINT),
-        of("monitor: zklock becomes its command", vec![becomes(), ended], SIGINT),
     ]
 }
 
@@ -101,9 +99,8 @@ struct State<'a> {
     is_reaped: bool,
     /// It has read something since the last wait that something ended.
     has_read: bool,
-    had_signal: bool,
     nodes: Vec<OwnedNode>,
-    said: Option<Outcome>,
+    said: Option<Exit>,
 }
 
 impl State<'_> {
@@ -126,7 +123,6 @@ impl State<'_> {
             let signal = self.signals.pop_front();
             self.choices.tell(now, || format!("signal {signal:?} arrives"));
             self.arrived.extend(signal);
-            self.had_signal = true;
             return;
         };
         self.choices.tell(now, || format!("the worker: {act:?}"));
@@ -141,8 +137,7 @@ impl State<'_> {
     fn sent(&mut self, report: Report) {
         match &report {
             Report::Nodes { nodes, .. } => self.nodes.clone_from(nodes),
-            Report::Exit(exit) | Report::Leave(exit) => self.said = Some(Outcome::Exit(*exit)),
-            Report::Become(variables) => self.said = Some(Outcome::Become(variables.clone())),
+            Report::Exit(exit) | Report::Leave(exit) => self.said = Some(*exit),
             _ => {}
         }
         self.reports.push_back(report);
@@ -167,23 +162,19 @@ impl State<'_> {
     }
 
     /// How the monitor has to end: which processes it ends, whether it cleans up, and the outcome.
-    fn expected(&self) -> (Option<MonitorEffect>, bool, Outcome) {
+    fn expected(&self) -> (Option<MonitorEffect>, bool, Exit) {
         let cleans = !self.nodes.is_empty();
-        let exit = |code| Outcome::Exit(Exit::Code(code));
-        let said = self.said.clone();
-        let by_signal = Outcome::Exit(LEFT);
+        let exit = Exit::Code;
+        let said = self.said;
         let is_left = said.as_ref().filter(|_| !self.is_reaped && self.page.deadline.is_none());
         match (self.death.filter(|_| self.is_reaped), self.page.stage) {
-            (None, _) if is_left.is_some() => (None, false, said.unwrap_or(by_signal)),
-            (Some(Death::Success), _) => match said {
-                Some(Outcome::Become(_)) if self.had_signal => (None, false, by_signal),
-                said => (None, false, said.unwrap_or(exit(FAILURE))),
-            },
+            (None, _) if is_left.is_some() => (None, false, said.unwrap_or(LEFT)),
+            (Some(Death::Success), _) => (None, false, said.unwrap_or(exit(FAILURE))),
             (_, Stage::Running) => (Some(MonitorEffect::EndEverybody), cleans, said.unwrap_or(exit(LOST))),
             (Some(_), _) => (Some(MonitorEffect::EndNobody), cleans, said.unwrap_or(exit(FAILURE))),
             (None, Stage::Over) => (Some(MonitorEffect::EndWorker), cleans, said.unwrap_or(exit(FAILURE))),
             // It hangs while it waits: it doesn't react to the signal, or its time is over.
-            (None, Stage::Waiting) => (Some(MonitorEffect::EndEverybody), cleans, said.unwrap_or(by_signal)),
+            (None, Stage::Waiting) => (Some(MonitorEffect::EndEverybody), cleans, said.unwrap_or(LEFT)),
         }
     }
 }
@@ -237,7 +228,6 @@ pub(super) fn run(scene: &Scene, choices: &mut Choices) -> choices::Outcome {
         is_announced: false,
         is_reaped: false,
         has_read: true,
-        had_signal: false,
         nodes: vec![],
         said: None,
     }));
@@ -278,12 +268,7 @@ pub(super) fn run(scene: &Scene, choices: &mut Choices) -> choices::Outcome {
     }
 }
 
-fn judge(state: &State<'_>, ends: Option<MonitorEffect>, cleans: bool, outcome: Outcome) -> choices::Outcome {
-    // The shell leaves signals that come after this for the command, and looks for one that came before.
-    let outcome = match outcome {
-        Outcome::Become(_) if state.arrived.contains(&SIGINT) => Outcome::Exit(LEFT),
-        outcome => outcome,
-    };
+fn judge(state: &State<'_>, ends: Option<MonitorEffect>, cleans: bool, outcome: Exit) -> choices::Outcome {
     let (found, expected) = ((ends, cleans, outcome), state.expected());
     if found == expected {
         Ok(None)

@@ -48,7 +48,7 @@ impl World {
     }
 
     /// The locks that its environment names as held by outer zklocks.
-    pub(super) fn held_around(&self, index: usize) -> Vec<HeldLock> {
+    pub(super) fn said_to_be_held(&self, index: usize) -> Vec<HeldLock> {
         let from = match self.zklocks[index].contender.origin {
             Origin::Itself => return vec![],
             Origin::Inside { outer } => outer,
@@ -57,6 +57,13 @@ impl World {
         let variables = &self.zklocks[from].variables;
         let value = variables.iter().find(|(name, _)| name == HELD).map(|(_, value)| OsStr::new(value));
         held_outside(value)
+    }
+
+    /// Whether this lock's node is still there, and its zklock above this one.
+    pub(super) fn is_held_around(&self, index: usize, held: &HeldLock) -> bool {
+        let lives =
+            |outer: usize| self.zklocks[outer].monitor.alive && self.nodes_of(outer).contains(&held.node);
+        self.outer_of(index).is_some_and(lives)
     }
 
     /// Ends the first process of the outer command, because it is this zklock's monitor.

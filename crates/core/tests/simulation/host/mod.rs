@@ -5,7 +5,6 @@
 //! | `worker`, `monitor` | the two processes: what drives them, and the effects of their state machines |
 //! | `job` | the command: starting, signalling, stopping, killing, reaping |
 //! | `inner` | a command that is itself a zklock |
-//! | `look_up` | a session that checks the locks of outer zklocks |
 //! | `cleaning` | sessions that delete the nodes left by another session |
 //! | `faults`, `sleep`, `stall` | faults; suspending and waking the host; a busy host |
 
@@ -13,7 +12,6 @@ mod cleaning;
 mod faults;
 mod inner;
 mod job;
-mod look_up;
 mod monitor;
 mod sleep;
 mod stall;
@@ -25,7 +23,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use zklock_core::environment::HeldLock;
-use zklock_core::exit::Exit;
+use zklock_core::exit::{Exit, FAILURE};
 use zklock_core::leftover_nodes::LeftoverNodes;
 use zklock_core::monitor::{MonitorDriver, WorkerState};
 use zklock_core::pair::{Report, Stage};
@@ -35,7 +33,6 @@ use zklock_core::queue::name::Family;
 use zklock_core::run::{Driver, Effect, Input, PhaseName, Plan};
 use zklock_core::time::BootTime;
 
-use self::look_up::Asking;
 use self::sleep::Sleep;
 pub(crate) use self::stall::Stall;
 use self::stall::Waits;
@@ -131,7 +128,6 @@ pub(crate) struct Worker {
     wake: u64,
     continued: u64,
     cleaner: Option<Cleaner>,
-    asking: Option<Asking>,
     /// It only cleans up, and its monitor is gone.
     alone: bool,
     stop_began: bool,
@@ -326,6 +322,7 @@ impl Zklock {
             kill_after: contender.kill_after,
             progress: contender.progress,
             outer,
+            held: vec![],
             first: locks[0].clone(),
             locks,
             mode: contender.mode,
@@ -351,12 +348,21 @@ impl World {
             return;
         }
         self.trace.print(now, || format!("zklock {index} begins"));
-        let held = self.held_around(index);
+        let mut plan = self.zklocks[index].plan(now, self.said_to_be_held(index));
+        let held =
+            plan.said_to_be_held().into_iter().filter(|held| self.is_held_around(index, held)).collect();
+        let entered = plan.enter(held);
         let zklock = &mut self.zklocks[index];
         zklock.contender.starts = now;
         zklock.begun = true;
-        (zklock.worker.alive, zklock.monitor.alive) = (true, true);
-        zklock.worker.driver = Some(Driver::begin(zklock.plan(now, held), zklock.clock(now)));
+        zklock.monitor.alive = true;
+        match entered {
+            Ok(Some(_)) => return self.becomes_command(index),
+            Ok(None) => {}
+            Err(_) => return self.monitor_exits(index, Exit::Code(FAILURE)),
+        }
+        zklock.worker.alive = true;
+        zklock.worker.driver = Some(Driver::begin(plan, zklock.clock(now)));
         self.work(index);
         self.watch(index);
     }

@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 
 use zklock_core::exit::Exit;
-use zklock_core::monitor::{
-    Death, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, Outcome, WorkerState,
-};
+use zklock_core::monitor::{Death, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, WorkerState};
 use zklock_core::pair::Report;
 use zklock_core::run::Input;
 use zklock_core::signal::SIGKILL;
@@ -145,8 +143,7 @@ impl World {
             MonitorEffect::Clean(leftover) => {
                 self.begin_cleaning(SessionOwner::MonitorsCleaner(index), leftover);
             }
-            MonitorEffect::Finish(Outcome::Exit(exit)) => self.monitor_exits(index, exit),
-            MonitorEffect::Finish(Outcome::Become(_)) => self.becomes_command(index),
+            MonitorEffect::Finish(exit) => self.monitor_exits(index, exit),
         }
     }
 

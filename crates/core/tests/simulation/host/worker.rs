@@ -135,7 +135,6 @@ impl World {
                 self.start_command(index, variables, latest, deadline);
             }
             Effect::Job(effect) => self.carry_out_on_job(index, effect),
-            Effect::LookUp(nodes) => self.look_up(index, nodes),
             // These effects show nothing on a simulated host.
             Effect::Line(_) | Effect::Notify(_) | Effect::FlushBeforeStop(_) | Effect::Detach => {}
             Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
@@ -252,10 +251,6 @@ impl World {
         match end {
             End::Exit(exit) => {
                 self.report(index, Report::Exit(exit));
-                self.worker_ends(index);
-            }
-            End::Become(variables) => {
-                self.report(index, Report::Become(variables));
                 self.worker_ends(index);
             }
             End::Leave(exit, leftover) => {
