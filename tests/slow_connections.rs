@@ -27,7 +27,7 @@ fn proposal(stderr: &str) -> u64 {
 
 #[test]
 fn a_too_slow_connection_is_reported_before_the_command_starts() {
-    for (timeout, trip) in [("2", 400), ("4", 700), ("4", 1_500)] {
+    for (timeout, trip) in [("4", 290), ("8", 700)] {
         let (_proxy, case) = behind("slow-line", ms(trip));
         let output = case.lock(&["--session-timeout", timeout], ["echo", "ran"]).run();
         output.assert_code(125).assert_stderr(case.path()).assert_stderr(case.hosts());
@@ -41,13 +41,35 @@ fn a_too_slow_connection_is_reported_before_the_command_starts() {
     }
 }
 
+/// Each answer of a server may take T/8.
+#[test]
+fn on_a_connection_too_slow_to_open_a_session_a_longer_timeout_is_proposed() {
+    let (_proxy, case) = behind("slower-line", ms(400));
+    let output = case.lock(&["--session-timeout", "2", "-w", "3"], ["echo", "ran"]).run();
+    output.assert_code(125).assert_stderr("opened no session in time; on a slow connection use a longer");
+    assert_eq!(output.stdout, "");
+    case.wait_for_contenders(0);
+}
+
+/// A twelfth of the session timeout is too short for the three round trips that it takes.
+#[test]
+fn a_session_on_a_slow_connection_is_connected_again() {
+    let (proxy, case) = behind("slow-line-again", ms(300));
+    let running =
+        case.lock(&["-v", "--session-timeout", "8"], ["sh", "-c", "echo up; exec sleep 60"]).spawn();
+    running.wait_for_stdout("up", DEADLINE);
+    proxy.cut_all();
+    running.wait_for_line("connected again", DEADLINE);
+    end(running);
+}
+
 /// It is the smallest one, so it works only as long as the line is as fast as before: on a busy machine it may not be, and
 /// the line is measured again.
 #[test]
 fn the_proposed_session_timeout_works() {
-    let (_proxy, case) = behind("slow-line-better", ms(400));
+    let (_proxy, case) = behind("slow-line-better", ms(350));
     let mut outputs = (0..4).map(|_| {
-        let refused = case.lock(&["--session-timeout", "2"], ["echo", "ran"]).run();
+        let refused = case.lock(&["--session-timeout", "4"], ["echo", "ran"]).run();
         let timeout = proposal(&refused.assert_code(125).stderr).to_string();
         // Longer than a lease that isn't renewed.
         let command = ["sh", "-c", &format!("sleep {timeout}; sleep {timeout}; echo ran")];
@@ -73,39 +95,20 @@ fn a_single_delay_does_not_make_zklock_refuse() {
 fn a_host_on_a_slow_connection_blocks_no_other_host() {
     let (proxy, slow) = behind("slow-line-ahead", Duration::ZERO);
     let holder = slow.holder();
-    let first = slow.lock(&["-v", "--session-timeout", "4"], ["echo", "ran"]).spawn();
+    let first = slow.lock(&["-v", "--session-timeout", "6"], ["echo", "ran"]).spawn();
     first.wait_for_line(": position ", DEADLINE);
     let hosts = shared().connect_string();
     let behind = crate::support::Zklock::at(&hosts, slow.marker()).args([slow.path(), "--", "echo", "next"]);
     let behind = behind.spawn();
     slow.wait_for_contenders(3);
-    proxy.delay(ms(400));
+    proxy.delay(ms(210));
+    // The lease that was earned before.
+    pass_time(Duration::from_secs(6));
     end(holder);
     let output = first.wait(DEADLINE);
     output.assert_code(125).assert_stderr("is too slow");
     assert_eq!(output.stdout, "");
     assert_eq!(behind.wait(DEADLINE).assert_code(0).stdout, "next\n");
-}
-
-#[test]
-fn a_long_silence_while_connecting_does_not_raise_the_limit_for_later_silences() {
-    let proxies = [Proxy::to(shared()), Proxy::to(shared())];
-    let hosts = proxies.each_ref().map(Proxy::connect_string).join(",");
-    let case = Case::new("patient-start").through(&hosts);
-    proxies.iter().for_each(Proxy::blackhole);
-    let options = ["-v", "--session-timeout", "12", "--connect-timeout", "60"];
-    let running = case.lock(&options, ["sh", "-c", "echo up; sleep 12; echo done"]).spawn();
-    // Each server was tried for as long as a connected server may be silent, and the next attempt gets more time.
-    pass_time(ms(4_200));
-    proxies.iter().for_each(Proxy::pass);
-    running.wait_for_stdout("up", DEADLINE * 2);
-    let used = proxies
-        .iter()
-        .find(|proxy| proxy.answered(op::CREATE) > 0)
-        .expect("the proxy that the create went through");
-    used.blackhole();
-    running.wait_for_line("connected again", DEADLINE);
-    assert_eq!(running.wait(DEADLINE * 2).assert_code(0).stdout, "up\ndone\n");
 }
 
 #[test]
@@ -126,7 +129,7 @@ fn zklock_pauses_before_it_reconnects_to_a_server_that_drops_connections() {
         }
         thread::sleep(ms(5));
     }
-    // The pauses are 25 ms, 50 ms and so on up to a second; they start again after a connection that lasted a second.
+    // The pauses are some 50 ms, 100 ms and so on up to a second; they start again after a connection that lasted a second.
     let seconds = began.elapsed().as_secs();
     assert!((2..4 * seconds).contains(&dropped), "{dropped} connections in {seconds} s");
     wait_until("the connection to last", DEADLINE, || connected() > before || proxy.answered(op::MULTI) > 0);

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use async_io::Timer;
 use futures::future::{Either, select};
-use zklock_core::connecting::ConnectSpeed;
-use zklock_core::connecting::retry::{AttemptLimit, RetryPlan};
+use zklock_core::connecting::{Attempts, longest_silence};
 use zklock_core::hosts::Server;
 use zklock_core::time::BootTime;
 use zookeeper_client::{Client, Error, SessionInfo};
@@ -13,7 +12,7 @@ use zookeeper_client::{Client, Error, SessionInfo};
 use super::diagnosis::ServerDiagnosis;
 use super::resolver::Resolver;
 use super::security::{Rereading, Tls};
-use super::{ConnectFailure, Hosts, Settings, diagnose, write};
+use super::{Hosts, Settings, diagnose, write};
 use crate::process::clock;
 
 /// A shorter session timeout is refused, because no command can be stopped in that time. A server grants at least two
@@ -29,13 +28,12 @@ pub(super) struct Connection {
     pub(super) client: Client,
     /// Just before the connect request was sent.
     pub(super) began: BootTime,
-    /// How long connecting took.
-    pub(super) speed: ConnectSpeed,
 }
 
 /// Connects, repeatedly if necessary.
 pub(super) struct Dialer<'a> {
     pub(super) settings: &'a Settings,
+    attempts: Attempts<Server>,
     tls: Option<Rereading>,
     resolver: Resolver,
 }
@@ -43,34 +41,31 @@ pub(super) struct Dialer<'a> {
 impl<'a> Dialer<'a> {
     pub(super) fn new(settings: &'a Settings) -> Self {
         let tls = settings.security.tls.as_ref().map(Rereading::new);
-        Self { settings, tls, resolver: Resolver::new(&settings.hosts.servers) }
+        let attempts = Attempts::new(settings.session_timeout);
+        Self { settings, attempts, tls, resolver: Resolver::new(&settings.hosts.servers) }
     }
 
     /// Tries until there is a session, or until the server refuses for good. Never gives up by itself.
     ///
     /// The session's timeout is always one that was requested: if the server grants another one, a second session
-    /// requests that ([why](RetryPlan::accepts)).
+    /// requests that, because the client library tolerates a silence that depends on the requested timeout.
     pub(super) async fn connect(&mut self) -> Result<Connection, Error> {
         let mut timeout = self.settings.session_timeout;
-        let mut retry = RetryPlan::new(timeout);
         loop {
-            let Some(granted) = self.pass(&mut retry, timeout, None).await? else {
-                if self.settings.refusals_end
-                    && retry.result() == ConnectFailure::Refused
-                    && self.all_refuse().await
-                {
+            let Some(granted) = self.pass(timeout, None).await? else {
+                if self.settings.refusals_end && self.all_refuse().await {
                     return Err(Error::NoHosts);
                 }
-                Timer::after(retry.pause(&mut random)).await;
+                Timer::after(self.attempts.pause(&mut random)).await;
                 continue;
             };
             let given = granted.client.session_timeout();
-            if retry.accepts(given, granted.speed) {
+            if given == timeout {
                 return Ok(granted);
             }
             log::debug!("asked for a session timeout of {timeout:?}, the server grants {given:?}");
             close(granted.client).await;
-            (timeout, retry) = (given, RetryPlan::new(given));
+            (timeout, self.attempts) = (given, Attempts::new(given));
         }
     }
 
@@ -80,32 +75,31 @@ impl<'a> Dialer<'a> {
         !servers.is_empty() && servers.iter().all(ServerDiagnosis::is_refusal)
     }
 
-    /// Reconnects to a session whose connection is closed. Tries until a server says that the session has ended.
+    /// Reconnects to a session whose connection was lost. Tries until a server says that the session has ended.
     ///
     /// Later requests are answered by a server that knows everything committed before them.
     pub(super) async fn reconnect(
         &mut self,
         session: &SessionInfo,
         timeout: Duration,
-        speed: ConnectSpeed,
-    ) -> Result<Connection, Error> {
-        let mut retry = RetryPlan::for_reconnection(timeout, speed);
+    ) -> Result<Client, Error> {
+        let mut pause = self.attempts.lost(clock::now());
         loop {
-            if let Some(granted) = self.pass(&mut retry, timeout, Some(session)).await? {
+            Timer::after(pause).await;
+            if let Some(Connection { client, .. }) = self.pass(timeout, Some(session)).await? {
                 // A server that lags, or a deposed leader that doesn't know it is deposed, could show a state older
                 // than one already seen. A session is served in order, and this write isn't done before the server
                 // knows everything before it.
-                drop(write::confirm(&granted.client, &["/".into()]));
-                return Ok(granted);
+                drop(write::confirm(&client, &["/".into()]));
+                return Ok(client);
             }
-            Timer::after(retry.pause(&mut random)).await;
+            pause = self.attempts.pause(&mut random);
         }
     }
 
     /// Tries each server once, until one gives a session. `None` if none does.
     async fn pass(
         &mut self,
-        retry: &mut RetryPlan<Server>,
         timeout: Duration,
         session: Option<&SessionInfo>,
     ) -> Result<Option<Connection>, Error> {
@@ -119,19 +113,21 @@ impl<'a> Dialer<'a> {
         } else {
             self.resolver.resolve(longest).await
         };
-        for server in retry.pass(servers, clock::now(), &mut random) {
-            let (began, limit) = (clock::now(), retry.limit(&server));
-            match self.open(&server, timeout, limit, session, tls.as_ref()).await {
+        for server in self.attempts.pass(servers, &mut random) {
+            let began = clock::now();
+            let limit = self.attempts.limit(began);
+            let opened = self.open(&server, timeout, limit, session, tls.as_ref()).await;
+            let now = clock::now();
+            match opened {
                 Ok(client) => {
-                    let speed = ConnectSpeed::of(clock::now().since(began), limit, timeout);
-                    return Ok(Some(Connection { client, began, speed }));
+                    self.attempts.connected(server, now.since(began), now);
+                    return Ok(Some(Connection { client, began }));
                 }
                 Err(error @ (Error::AuthFailed | Error::BadArguments(_))) => return Err(error),
                 Err(Error::SessionExpired) if session.is_some() => return Err(Error::SessionExpired),
                 Err(error) => {
-                    let now = clock::now();
                     log::debug!("no session with {server} yet: {error}");
-                    retry.failed(&server, limit, now.since(began), now);
+                    self.attempts.failed(&server, limit, now.since(began));
                 }
             }
         }
@@ -142,13 +138,13 @@ impl<'a> Dialer<'a> {
         &self,
         server: &Server,
         timeout: Duration,
-        limit: AttemptLimit,
+        limit: Option<Duration>,
         session: Option<&SessionInfo>,
         tls: Option<&Tls>,
     ) -> Result<Client, Error> {
         let connector = Client::connector()
             .with_session_timeout(timeout)
-            .with_connection_timeout(limit.silence(timeout))
+            .with_connection_timeout(longest_silence(timeout))
             // A single attempt: otherwise the library would keep trying for a whole session timeout.
             .with_fail_eagerly();
         let connector = match session {
@@ -159,7 +155,7 @@ impl<'a> Dialer<'a> {
         // On the heap, and freed when the client is connected: the library's future is large, and it would be part of
         // each future around it, on the stack of a thread that lives as long as the session.
         let connecting = Box::pin(self.settings.security.connect(connector, &hosts, tls));
-        let client = match limit.whole() {
+        let client = match limit {
             None => connecting.await?,
             Some(all) => match select(connecting, Timer::after(all)).await {
                 Either::Left((client, _)) => client?,

@@ -216,7 +216,10 @@ impl fmt::Display for Diagnosis {
                 "a ZooKeeper that is read-only, because it has lost its quorum: start the other servers of its \
                  ensemble",
             ),
-            Self::Serving => f.write_str("a ZooKeeper that answers but opened no session in time"),
+            Self::Serving => f.write_str(
+                "a ZooKeeper that answers but opened no session in time; on a slow connection use a longer \
+                 --session-timeout",
+            ),
             Self::SaslUnfinished => f.write_str(
                 "a ZooKeeper that answers, but SASL didn't finish; with Kerberos, check the ticket (klist) and \
                  that the server's principal has this host name",

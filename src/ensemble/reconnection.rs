@@ -7,7 +7,7 @@ use async_io::Timer;
 use futures::future::{Either, select};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, select_biased};
-use zklock_core::connecting::{ConnectSpeed, ReconnectPause, longest_reconnection};
+use zklock_core::connecting::longest_reconnection;
 use zookeeper_client::{Client, Error, SessionInfo, SessionState};
 
 use super::connect::Dialer;
@@ -15,14 +15,11 @@ use super::library_task::LibraryTask;
 use super::requests::LocalFuture;
 use super::session::SessionEvents;
 use super::{Asker, NodePath, Reply, RequestError, SessionChange, diagnose, write};
-use crate::process::clock;
 
 /// Reconnects a session.
 pub(super) struct Reconnection<'a> {
     pub(super) session: SessionInfo,
     pub(super) timeout: Duration,
-    pub(super) speed: ConnectSpeed,
-    pub(super) pause: ReconnectPause,
     pub(super) dialer: Dialer<'a>,
     pub(super) library: &'a LibraryTask,
     pub(super) events: &'a SessionEvents,
@@ -34,14 +31,13 @@ impl Reconnection<'_> {
     /// Gives the session up after the [longest reconnection](longest_reconnection).
     pub(super) async fn reconnect(&mut self) -> Result<Client, RequestError> {
         self.library.end().await;
-        Timer::after(self.pause.after_loss(clock::now(), self.timeout)).await;
         let events = self.events;
         let settings = self.dialer.settings;
-        let reconnecting = self.dialer.reconnect(&self.session, self.timeout, self.speed);
+        let reconnecting = self.dialer.reconnect(&self.session, self.timeout);
         let watching = diagnose::watch(settings, None, |said| events.servers_say(said));
         let limit = Timer::after(longest_reconnection(self.timeout));
-        let granted = match select(select(pin!(reconnecting), pin!(watching)), limit).await {
-            Either::Left((Either::Left((Ok(granted), _)), _)) => granted,
+        let client = match select(select(pin!(reconnecting), pin!(watching)), limit).await {
+            Either::Left((Either::Left((Ok(client), _)), _)) => client,
             Either::Left((Either::Left((Err(Error::SessionExpired), _)), _)) => {
                 return Err(RequestError::Expired);
             }
@@ -50,10 +46,8 @@ impl Reconnection<'_> {
             }
             _ => return Err(RequestError::GivenUp),
         };
-        self.session = granted.client.session().clone();
-        self.speed = self.speed.at_best(granted.speed);
-        self.pause.connected(clock::now());
-        Ok(granted.client)
+        self.session = client.session().clone();
+        Ok(client)
     }
 
     /// Sends the deletes together with the close. The close alone would be enough, but the next contender's server

@@ -6,7 +6,6 @@ use futures::channel::mpsc::UnboundedReceiver;
 use futures::future::{Either, ready, select};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, select_biased};
-use zklock_core::connecting::ReconnectPause;
 use zookeeper_client::{Acl, Client, Error, EventType, SessionState, WatchedEvent};
 
 use super::connect::{Connection, Dialer};
@@ -16,7 +15,6 @@ use super::requests::{LocalFuture, WatchedReply, send_request};
 use super::security::to_library;
 use super::session::{Command, SessionEvents};
 use super::{Asker, NodePath, Reply, RequestError, SessionChange, Settings, diagnose};
-use crate::process::clock;
 
 /// All watches of a connection, each with its asker and its path.
 type Watches = FuturesUnordered<LocalFuture<'static, (Asker, NodePath, WatchedEvent)>>;
@@ -32,15 +30,14 @@ pub(super) async fn run_session(
     let Some(granted) = connect_unless_released(settings, &mut dialer, &mut inbox, events).await else {
         return;
     };
-    let Connection { mut client, began, speed, .. } = granted;
+    let Connection { mut client, began } = granted;
     events.session(SessionChange::Connected {
         id: client.session_id().0,
         timeout: client.session_timeout(),
         began,
     });
     let (session, timeout) = (client.session().clone(), client.session_timeout());
-    let pause = ReconnectPause::new(clock::now());
-    let mut reconnection = Reconnection { session, timeout, speed, pause, dialer, library, events };
+    let mut reconnection = Reconnection { session, timeout, dialer, library, events };
     let acl = to_library(&settings.security.acl);
     loop {
         library.ends_with_the_connection_of(&client);

@@ -280,15 +280,6 @@ pub enum RequestError {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionKey(pub u32);
 
-/// How servers react to attempts to connect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConnectFailure {
-    /// Each server refused in some way: it isn't running, or has no quorum.
-    Refused,
-    /// At least one server didn't answer: it or the network hangs.
-    Silent,
-}
-
 /// A change of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionChange {

@@ -40,14 +40,15 @@ impl Contender {
     /// held up a confirmation.
     ///
     /// A confirmation that messages hold up is measured longer by that time. If it then looks too slow for T, which is
-    /// so from T/16 on, the next one is waited for, which is sent T/12 after it.
+    /// so from T/16 on, and after the rhythm of a waiter from T/24 on, the next one is waited for, which is sent T/12 after
+    /// it.
     fn hand_off(&self) -> u64 {
         let (trip, timeout) = (self.trip(), self.session_timeout);
         let held_up = WORDS.min(timeout / 8);
         let is_renewed = 13 * trip + held_up < timeout / 4;
         let lease = match () {
             () if !is_renewed => 2 * self.earns_a_lease(),
-            () if trip + held_up > timeout / 16 => timeout / 12 + trip,
+            () if trip + held_up > timeout / 24 => timeout / 12 + trip,
             () => 0,
         };
         6 * trip + lease + WORDS + 10 * MS + LOOK_EVERY
@@ -59,11 +60,10 @@ impl Contender {
     }
 
     /// The same after a fault. The client takes T/8 to notice that its connection is dead. An attempt that began during
-    /// the fault is given up after at most 3T/5, and a silent server rests for twice as long; a pause of up to 1.25 s
-    /// follows. An expired lease has to be earned again.
+    /// the fault is given up after at most T/4; a pause of up to 1.25 s follows. An expired lease has to be earned again.
     fn comes_back(&self) -> u64 {
         let timeout = self.session_timeout;
-        timeout / 8 + timeout * 9 / 5 + 2 * S + self.earns_a_lease() + self.hand_off()
+        timeout / 8 + timeout / 4 + 2 * S + self.earns_a_lease() + self.hand_off()
     }
 
     /// Whether the line is quick enough. On a slower one zklock may be refused.

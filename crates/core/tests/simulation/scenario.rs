@@ -194,8 +194,8 @@ impl Contender {
         let several = kind == 5 && rng.u8(0..4) != 0;
         let ticks = rng.u64(2..=15);
         let timeout = u64::try_from(tick.as_nanos()).unwrap() * ticks;
-        // The line is usually quick enough.
-        let line = if rng.u8(0..20) == 0 { timeout / 10 } else { rng.u64(MS..=timeout / 60) };
+        // The line is usually quick enough. A slow one opens a session, for which each answer may take T/8.
+        let line = if rng.u8(0..20) == 0 { timeout / 20 } else { rng.u64(MS..=timeout / 60) };
         let once = kind == 4 && rng.bool();
         Self {
             starts: 1_000 * MS + rng.u64(0..8 * S),

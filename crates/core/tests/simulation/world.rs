@@ -302,7 +302,7 @@ impl World {
             return;
         }
         self.trace.print(self.now, || format!("zklock {who}: {fault}"));
-        self.zklocks[who].troubled = self.now + lasts;
+        self.zklocks[who].troubled = self.zklocks[who].troubled.max(self.now + lasts);
         self.apply_fault(who, fault, lasts);
     }
 }

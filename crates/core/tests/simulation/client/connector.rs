@@ -2,11 +2,11 @@
 //! `src/ensemble/session.rs` do, by the same rules: those of `zklock_core::connecting`.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::connection::{Connection, Flight};
 use super::message::{
-    AttemptLimit, BootTime, ConnectSpeed, ReconnectPause, RequestError, RetryPlan, SessionChange,
-    longest_reconnection,
+    Attempts, BootTime, RequestError, SessionChange, longest_reconnection, longest_silence,
 };
 use super::step::Work;
 use super::{Client, Credentials, Phase, duration, nanos};
@@ -18,15 +18,15 @@ const MS: u64 = 1_000_000;
 /// One connection attempt.
 struct Attempt {
     server: usize,
-    limit: AttemptLimit,
+    limit: Option<Duration>,
     began: u64,
-    /// The same moment by the clock of the core.
+    /// When it began, by the clock of the core.
     dialled: BootTime,
     granted: u64,
 }
 
 pub(super) struct Connector {
-    retry: RetryPlan<usize>,
+    attempts: Attempts<usize>,
     /// The servers left in the current pass.
     pass: Option<VecDeque<usize>>,
     attempt: Option<Attempt>,
@@ -35,20 +35,17 @@ pub(super) struct Connector {
     /// The timeout to ask for next. Set while a session is being closed because it was granted another timeout than
     /// asked for.
     regrant: Option<u64>,
-    /// The speed of the connections so far, and the pause before the next one. `None` before the first one.
-    connected: Option<(ConnectSpeed, ReconnectPause)>,
     give_up_at: Option<u64>,
 }
 
 impl Connector {
     pub(super) fn new(timeout: u64) -> Self {
         Self {
-            retry: RetryPlan::new(duration(timeout)),
+            attempts: Attempts::new(duration(timeout)),
             pass: None,
             attempt: None,
             pause_until: None,
             regrant: None,
-            connected: None,
             give_up_at: None,
         }
     }
@@ -60,7 +57,7 @@ impl Connector {
 
     fn attempt_ends(&self) -> Option<u64> {
         let Attempt { limit, began, .. } = self.attempt.as_ref()?;
-        limit.whole().map(|all| began + nanos(all))
+        limit.map(|limit| began + nanos(limit))
     }
 
     pub(super) fn is_attempt_over(&self, now: u64) -> bool {
@@ -68,8 +65,6 @@ impl Connector {
     }
 
     pub(super) fn due(&self, deadline: Option<u64>) -> Option<u64> {
-        // The deadline doesn't apply once there has been a session.
-        let deadline = deadline.filter(|_| self.connected.is_none());
         [self.attempt_ends(), self.pause_until, self.give_up_at, deadline].into_iter().flatten().min()
     }
 }
@@ -95,23 +90,25 @@ impl Client {
             return;
         }
         self.connector.pause_until = None;
-        let clock = self.clock(ensemble);
         let pass = self.connector.pass.take().unwrap_or_else(|| {
             let servers = self.settings.servers.clone();
-            self.connector.retry.pass(servers, clock, &mut below(&mut self.rng)).into()
+            self.connector.attempts.pass(servers, &mut below(&mut self.rng)).into()
         });
         let pass = self.connector.pass.insert(pass);
         let Some(server) = pass.pop_front() else {
             self.connector.pass = None;
-            let pause = self.connector.retry.pause(&mut below(&mut self.rng));
+            let pause = self.connector.attempts.pause(&mut below(&mut self.rng));
             self.connector.pause_until = Some(now + nanos(pause));
             return;
         };
-        let limit = self.connector.retry.limit(&server);
-        let patience = nanos(limit.silence(duration(self.timeout)));
+        let dialled = self.clock(ensemble);
+        let limit = self.connector.attempts.limit(dialled);
+        let patience = nanos(longest_silence(duration(self.timeout)));
         let conn = ensemble.dial(self.settings.zone, server);
-        self.connection = Some(Connection::new(conn, self.timeout, patience, now));
-        self.connector.attempt = Some(Attempt { server, limit, began: now, dialled: clock, granted: 0 });
+        // The library limits the handshake and the silence after it separately.
+        let opens = now + ensemble.handshake(conn);
+        self.connection = Some(Connection::new(conn, self.timeout, patience, opens));
+        self.connector.attempt = Some(Attempt { server, limit, began: now, dialled, granted: 0 });
         let Credentials { session, password } = self.credentials;
         let timeout_ms = i32::try_from(self.timeout / MS).unwrap_or(i32::MAX);
         ensemble.send(conn, ToServer::Connect { session, password, timeout_ms, last_zxid: 0 });
@@ -121,7 +118,7 @@ impl Client {
     pub(super) fn failed(&mut self, ensemble: &mut Ensemble) {
         let clock = self.clock(ensemble);
         if let Some(Attempt { server, limit, dialled, .. }) = self.connector.attempt.take() {
-            self.connector.retry.failed(&server, limit, clock.since(dialled), clock);
+            self.connector.attempts.failed(&server, limit, clock.since(dialled));
         }
         if self.phase == Phase::New {
             self.credentials = Credentials::default();
@@ -147,23 +144,16 @@ impl Client {
     /// Handles a granted connection.
     pub(super) fn granted(&mut self, ensemble: &mut Ensemble) {
         let (now, clock) = (self.now(ensemble), self.clock(ensemble));
-        let Some(Attempt { limit, dialled, granted, .. }) = self.connector.attempt.take() else {
+        let Some(Attempt { server, dialled, granted, .. }) = self.connector.attempt.take() else {
             return;
         };
-        let speed = ConnectSpeed::of(clock.since(dialled), limit, duration(self.timeout));
-        if self.phase == Phase::New && !self.connector.retry.accepts(duration(granted), speed) {
+        if self.phase == Phase::New && granted != self.timeout {
             self.connector.regrant = Some(granted);
             return self.send(ensemble, 0, Work::Close);
         }
         self.connector.pass = None;
         self.connector.give_up_at = None;
-        self.connector.connected = Some(match self.connector.connected {
-            None => (speed, ReconnectPause::new(clock)),
-            Some((before, mut pause)) => {
-                pause.connected(clock);
-                (before.at_best(speed), pause)
-            }
-        });
+        self.connector.attempts.connected(server, clock.since(dialled), clock);
         if self.phase == Phase::New {
             self.phase = Phase::Serving;
             return self.tell(SessionChange::Connected {
@@ -211,13 +201,10 @@ impl Client {
         }
         let (now, clock) = (self.now(ensemble), self.clock(ensemble));
         self.phase = Phase::Disconnected;
-        let timeout = duration(self.timeout);
-        let Some((speed, pause)) = &mut self.connector.connected else { return };
-        let waited = nanos(pause.after_loss(clock, timeout));
-        self.connector.retry = RetryPlan::for_reconnection(timeout, *speed);
+        let waited = nanos(self.connector.attempts.lost(clock));
         self.connector.pass = None;
         self.connector.pause_until = (waited > 0).then_some(now + waited);
-        self.connector.give_up_at = Some(now + waited + nanos(longest_reconnection(timeout)));
+        self.connector.give_up_at = Some(now + nanos(longest_reconnection(duration(self.timeout))));
         self.try_next(ensemble);
     }
 }

@@ -401,9 +401,8 @@ impl Client {
         let connection =
             self.connection.as_ref().map(|connection| connection.due(!self.connector.is_trying()));
         let again = self.throttled.front().map(|(again, _)| *again);
-        let Some(due) =
-            [connection, again, self.connector.due(self.settings.deadline)].into_iter().flatten().min()
-        else {
+        let deadline = self.settings.deadline.filter(|_| self.phase == Phase::New);
+        let Some(due) = [connection, again, self.connector.due(deadline)].into_iter().flatten().min() else {
             return;
         };
         let due = self.settings.clock.when(due);

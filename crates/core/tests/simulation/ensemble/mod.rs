@@ -240,6 +240,12 @@ impl Ensemble {
         conn
     }
 
+    /// How long TCP's handshake of a connection that has just been opened takes.
+    pub(crate) fn handshake(&mut self, conn: ConnId) -> u64 {
+        let now = self.now;
+        self.conns.get(conn).map_or(0, |conn| conn.last[0].saturating_sub(now) * 2 / 3)
+    }
+
     pub(crate) fn send(&mut self, conn: ConnId, packet: ToServer) {
         self.send_event(conn, Direction::ToServer, Event::ToServer(conn, packet));
     }

@@ -89,7 +89,8 @@ impl World {
         let zklock = &mut self.zklocks[index];
         let Some(since) = zklock.sleep.since.take() else { return };
         zklock.sleep.moment_ends = now + A_MOMENT + zklock.contender.late_by();
-        zklock.troubled = now;
+        // A fault that cuts the line may last longer than the sleep.
+        zklock.troubled = zklock.troubled.max(now);
         let span = now - since;
         let later = |time: &mut u64| *time = if *time > since { time.saturating_add(span) } else { *time };
         zklock.gone_by.iter_mut().for_each(later);
@@ -115,7 +116,7 @@ impl World {
             let after = self.rng.u64(0..10_000_000_000);
             for &index in all {
                 self.set_cut(index, &[Direction::ToServer, Direction::ToClient], true);
-                self.zklocks[index].troubled = self.now + after;
+                self.zklocks[index].troubled = self.zklocks[index].troubled.max(self.now + after);
                 self.after(after, Event::Heal(index));
             }
         }
