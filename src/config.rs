@@ -47,6 +47,9 @@ pub const KEYS: &[&str] = &[
 /// The keys of options without a value.
 pub const SWITCHES: [&str; 3] = ["single-child", "tls", "quiet"];
 
+/// What to know instead of 1.1's `on-lost`.
+pub const ALWAYS_STOPPED: &str = "the command is always stopped when the lock is lost";
+
 /// The only key that isn't an option, because credentials must not appear on a command line.
 pub const AUTH: &str = "auth";
 const AUTH_FILE: &str = "auth-file";
@@ -146,6 +149,9 @@ impl Config {
                 continue;
             }
             let with_dashes = name.replace('_', "-");
+            if with_dashes == "on-lost" {
+                bail!("{file}: remove '{name}': {ALWAYS_STOPPED}");
+            }
             let Some(key) = KEYS.iter().find(|key| **key == with_dashes) else {
                 let name = escaped(name.as_bytes());
                 bail!("{file}: unknown key '{name}'; known are {}, {AUTH}", KEYS.join(", "));
@@ -153,7 +159,9 @@ impl Config {
             let value = text_of(value).with_context(|| {
                 format!("{file}: {key}: must be a text, a number, true, false or a list of texts")
             })?;
-            settings.insert(*key, (value.into(), file.to_owned()));
+            if settings.insert(*key, (value.into(), file.to_owned())).is_some() {
+                bail!("{file}: {key} is there twice, with '-' and with '_'; remove one");
+            }
         }
         let has_auth = !auth.is_empty();
         if has_auth || settings.contains_key(AUTH_FILE) {

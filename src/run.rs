@@ -1,7 +1,9 @@
 //! Runs the command under its locks, in two processes: a worker, and a monitor that watches it.
 
 use std::env;
+use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
+use std::process;
 
 use anyhow::{Context, Result, anyhow};
 use zklock_core::environment::{self, held_outside};
@@ -37,6 +39,7 @@ fn under_lock(
     panic::set_hook(Box::new(|panic| log::error!("a bug in zklock: {panic}")));
     let start = "can't start a second process to watch over the command";
     link::require_proc().context(start)?;
+    warn_of_names(invocation);
     let unrelated = monitor::unrelated_children()?;
     let records = plan.once_per.is_some();
     match link::split(nice).context(start)? {
@@ -49,6 +52,19 @@ fn under_lock(
                 .unwrap_or_else(|_| Err(anyhow!("the monitor process failed; this is a bug in zklock")));
             output::queue_output();
             exit
+        }
+    }
+}
+
+/// Warns if systemd means zklock by these variables, unless the command line sets them: the command would take neither its
+/// sockets nor its watchdog for its own.
+fn warn_of_names(invocation: &Invocation) {
+    let own = process::id().to_string();
+    for name in ["LISTEN_PID", "WATCHDOG_PID"] {
+        let is_set = |word: &OsString| word.to_string_lossy().contains(name);
+        if env::var(name).is_ok_and(|pid| pid == own) && !invocation.arguments.iter().any(is_set) {
+            let remedy = format!("run it by sh -c '{name}=$$ exec COMMAND'");
+            output::warn(invocation.first_lock(), format!("{name} names zklock, not the command: {remedy}"));
         }
     }
 }

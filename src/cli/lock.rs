@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use anyhow::{Result, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use zklock_core::duration;
 use zklock_core::queue::name::{Family, Mode};
 
 use super::invocation::{self, InvocationError};
+use crate::config::ALWAYS_STOPPED;
 use crate::plan::Invocation;
 use crate::values;
 
@@ -99,9 +101,17 @@ pub struct LockOptions {
     #[arg(long, help_heading = "Command", hide_short_help = true)]
     pub single_child: bool,
 
+    #[arg(long, hide = true, value_parser = no_on_lost)]
+    on_lost: Option<String>,
+
     /// The lock, and the command with its arguments
     #[arg(value_name = "PATH [--] COMMAND", trailing_var_arg = true, hide = true, value_hint = ValueHint::CommandWithArguments)]
     pub(super) words: Vec<OsString>,
+}
+
+/// 1.1 had this option.
+fn no_on_lost(_: &str) -> Result<String> {
+    bail!("leave it out: {ALWAYS_STOPPED}")
 }
 
 const FAMILIES: [(&str, Family); 3] =

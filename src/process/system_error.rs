@@ -27,7 +27,7 @@ pub fn explain(error: &anyhow::Error) -> String {
 fn words(error: Errno) -> String {
     let limit = match error {
         Errno::EAGAIN => {
-            "the limit of processes and threads is reached; raise 'ulimit -u', TasksMax or pids.max"
+            "the limit of processes, threads or memory is reached; raise 'ulimit -u', 'ulimit -v', TasksMax or pids.max"
         }
         Errno::ENOMEM => {
             "there isn't enough memory; raise 'ulimit -v', 'ulimit -d' or the limit of the control group"
@@ -51,9 +51,7 @@ mod tests {
         let error = |number: Errno| Err::<(), _>(io::Error::from(number)).context("can't do it");
         let text = |number| explain(&error(number).unwrap_err());
         assert_eq!(text(Errno::EACCES), "can't do it: Permission denied");
-        assert!(
-            text(Errno::EAGAIN).starts_with("can't do it: the limit of processes and threads is reached")
-        );
+        assert!(text(Errno::EAGAIN).starts_with("can't do it: the limit of processes, threads or memory"));
         let errno = Err::<(), _>(Errno::EMFILE).context("can't").unwrap_err();
         assert!(explain(&errno).starts_with("can't: the limit of open files is reached"));
         assert_eq!(describe(&io::Error::other(Errno::EACCES)), "Permission denied");

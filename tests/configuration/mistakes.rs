@@ -8,6 +8,8 @@ fn a_mistake_is_refused_with_the_file_and_the_key() {
     let case = Case::new("config-mistake");
     for (text, reason) in [
         ("sesion_timeout = 5", "unknown key 'sesion_timeout'; known are zookeeper, "),
+        ("on_lost = \"continue\"", "remove 'on_lost': the command is always stopped"),
+        ("kill-after = 3\nkill_after = 4", "kill-after is there twice"),
         ("once-per = 60", "unknown key 'once-per'; known are "),
         (
             "kill-after = 'soon'",

@@ -81,7 +81,7 @@ fn a_daemon_whose_zklock_was_killed_queues_for_the_lock() {
     let script = format!("setsid -f sh -c '{daemon}' sh \"$@\" </dev/null >/dev/null 2>&1; {HOLD}");
     let words = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
     let parts = [words, inner(&case, &["-n"]), shell("true")];
-    let running = start(outer(&case, &["--session-timeout", "4"], &parts));
+    let running = start(outer(&case, &[], &parts));
     let worker = worker_of(running.pid());
     kill(worker, Signal::SIGKILL).unwrap();
     kill(running.pid(), Signal::SIGKILL).unwrap();
@@ -89,7 +89,7 @@ fn a_daemon_whose_zklock_was_killed_queues_for_the_lock() {
     wait_until("the daemon to be done", DEADLINE, || {
         std::fs::read_to_string(&done).is_ok_and(|code| code == "124\n")
     });
-    wait_until("the session of the outer zklock to end", DEADLINE, || case.contenders().is_empty());
+    case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
 }
 
 /// The path and the node exist, but the node isn't the one in the variable: another czxid, or another session.

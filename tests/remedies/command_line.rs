@@ -31,6 +31,13 @@ fn what_to_write_instead_of_a_mistake_works() {
                 &["--once-per", "1ms", "PATH", "--", "echo", "ran"],
                 "ran",
             ),
+            (
+                &["--on-lost", "terminate", "PATH", "true"],
+                "leave it out: the command is always stopped",
+                &ran,
+                "ran",
+            ),
+            (&["version"], "'zklock --help' lists the subcommands", &["--version"], "zklock "),
             (&["status", "/"], "leave the path out: 'zklock status' shows every lock", &["status"], ""),
             (&["PATH/", "true"], "a path doesn't end with '/'", &ran, "ran"),
             (&["PATH/../b", "true"], "write the path out in full", &["PATH-b", "true"], ""),

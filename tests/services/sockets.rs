@@ -87,3 +87,17 @@ fn a_waiter_keeps_its_socket_for_its_command() {
     assert!(answer(request).ends_with("served"));
     running.wait(DEADLINE).assert_code(0);
 }
+
+/// As 1.1's users wrote it, when zklock changed the variables.
+#[test]
+fn a_command_that_systemd_does_not_mean_is_warned_of() {
+    let case = Case::new("listen-pid");
+    for name in ["LISTEN_PID", "WATCHDOG_PID"] {
+        let prelude = format!("export {name}=$$; exec \"$0\" \"$@\"");
+        let output = case.lock(&[], ["true"]).prelude(&prelude).run();
+        output.assert_code(0).assert_stderr(&format!("{name} names zklock, not the command"));
+        let line = format!("{name}=$$ exec true");
+        let output = case.lock(&[], ["sh", "-c", &line]).prelude(&prelude).run();
+        assert_eq!(output.assert_code(0).stderr, "");
+    }
+}

@@ -14,7 +14,7 @@ pub struct LockPath(String);
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PathError {
     /// It doesn't begin with a slash.
-    #[error("a lock path begins with '/', as in /locks/job")]
+    #[error("a lock path begins with '/', as in /locks/job; 'zklock --help' lists the subcommands")]
     NotAbsolute,
     /// It is the root itself.
     #[error("the root can't be a lock; name a node below it, as in /locks/job")]

@@ -96,7 +96,8 @@ impl Progress {
         let wait = wait.filter(|_| self.noticed_at.is_none());
         let subject = match (wait, &self.place) {
             (Some(wait), _) => Some(Subject::Servers(wait.awaited, wait.since, self.servers.clone())),
-            (None, place) => place.clone().map(Subject::Queue),
+            // Since when that one holds the lock comes to be known, and changes nothing.
+            (None, place) => place.clone().map(|place| Subject::Queue(Place { held_since: None, ..place })),
         };
         let is_new = subject != self.told;
         self.told = subject;
