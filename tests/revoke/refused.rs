@@ -134,7 +134,6 @@ fn an_invalid_revoke_changes_nothing() {
         let output = revoke_bare(words);
         output.assert_code(125).assert_stderr(reason);
     }
-    case.zklock().args(["-n", "revoke", case.path()]).run().assert_code(125).assert_stderr("--nonblock");
     assert!(holder.is_running());
     revoke(&case, &[]).assert_code(0);
     holder.wait(DEADLINE).assert_code(123);

@@ -47,9 +47,9 @@ fn a_lost_lock_is_told_with_what_happens_next_and_its_reason_once() {
     let running = start(&case, &["-q", "--kill-after", "0"], deaf);
     delete_node(&case);
     let output = running.wait(DEADLINE);
-    output
-        .assert_code(123)
-        .assert_stderr("the lock was lost: its node was deleted by another client; bash was");
+    output.assert_code(123).assert_stderr(
+        "the lock was lost: its node was deleted by another client or with its session; bash was",
+    );
     assert_eq!(output.stderr.lines().count(), 1, "{output}");
 }
 
