@@ -31,10 +31,10 @@ fn a_slow_line_is_unfit_and_what_is_proposed_is_fit() {
     proxy.delay(Duration::from_millis(200));
     let case = Case::new("check-slow").through(&proxy.connect_string());
     case.observer().mkdirs("/t");
-    let output = check(&case, &["--session-timeout", "2", case.path()]).run();
-    assert_line(output.assert_code(125), "fail", "latency", "too slow for a session timeout of 2s");
+    let output = check(&case, &["--session-timeout", "4", case.path()]).run();
+    assert_line(output.assert_code(125), "fail", "latency", "too slow for a session timeout of 4s");
     assert!(output.stdout.contains("\nnot ready: failures: 1, warnings: "), "{output}");
-    let document = json(&check(&case, &["--json", "--session-timeout", "2"]).run());
+    let document = json(&check(&case, &["--json", "--session-timeout", "4"]).run());
     assert_eq!(document["lease"]["quick_enough"], false, "{document}");
     let enough = document["lease"]["smallest_session_timeout"].as_u64().unwrap();
     assert!(enough > 4, "{document}");

@@ -10,7 +10,8 @@ fn stopped_behind(case: &Case, history: &History, options: &str, ahead: usize) -
     let job = script(case, "b.sh", &history.steady_job("b"));
     let mut shell = case.shell();
     shell.enter(&format!("$zklock -v {options} -- bash {job}"), DEADLINE);
-    case.wait_for_contenders(ahead + 1);
+    // Only now it knows its node, and says that it leaves.
+    shell.terminal().expect(": position ", DEADLINE);
     stop(&mut shell);
     case.wait_for_contenders(ahead);
     assert!(shell.terminal().text().contains("stopped: left the queue"), "{}", shell.terminal().text());
