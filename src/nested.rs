@@ -105,7 +105,7 @@ fn ask(plan: &Plan, said: &[HeldLock], options: &Options) -> Result<Vec<bool>> {
                 Err(anyhow!(ContentionError::of(failure, action, "READ", &node.split().0)))
             }
         };
-        said.iter().zip(session.get_all(nodes)?).map(is_held).collect()
+        said.iter().zip(session.watch_all(nodes)?).map(is_held).collect()
     })
 }
 
