@@ -19,6 +19,8 @@ const LONGEST: Duration = Duration::from_hours(1);
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LatencyEstimate {
     trip: Option<Duration>,
+    /// How long the quicker one of the last two took: zklock itself may have held one up, by writing its messages.
+    quicker: Duration,
     /// When the last answer arrived, or the contender became first in the queue. `None` while there is no connection.
     heard: Option<BootTime>,
     in_vain: Duration,
@@ -43,6 +45,7 @@ pub enum Start {
 impl LatencyEstimate {
     /// A write was answered after `trip`. `is_first`: the contender is first in the queue, and others wait for it.
     pub fn answered(&mut self, trip: Duration, is_first: bool, now: BootTime, timeout: Duration) {
+        self.quicker = self.trip.map_or(trip, |last| last.min(trip));
         self.trip = Some(trip);
         // After a longer silence, possibly because zklock itself was stopped, the connection isn't to blame.
         let span = self.heard.map(|heard| now.since(heard)).filter(|&span| span <= timeout);
@@ -62,7 +65,8 @@ impl LatencyEstimate {
         // The answer to a create may be lost; then the first confirmation is measured.
         let Some(trip) = self.trip else { return Start::NotYet };
         let timeout = lease.timeout();
-        if is_quick_enough(timeout, trip, kill_after) && rides(lease.clone(), sends, trip, kill_after, now) {
+        let rides = |trip| rides(lease.clone(), sends, trip, kill_after, now);
+        if is_quick_enough(timeout, trip, kill_after) && rides(trip) && rides(self.quicker) {
             self.in_vain = Duration::ZERO;
             return Start::Now;
         }
@@ -147,6 +151,23 @@ mod tests {
         {
             latency.answered(ms(trip), true, at(1), T);
             assert_eq!(latency.start(&lease, at(1), GRACE, at(1)), then, "{trip}");
+        }
+    }
+
+    /// Five quick answers are needed where four slow ones are enough.
+    #[test]
+    fn an_answer_that_zklock_itself_held_up_makes_no_lease_look_longer() {
+        let (timeout, sent) = (ms(2_000), [65, 437].map(|after| at(0) + ms(after)));
+        let mut lease = Lease::new(at(0), timeout);
+        lease.confirm(sent[0], sent[0] + ms(64));
+        lease.confirm(sent[1], sent[1] + ms(113));
+        let now = sent[1] + ms(113);
+        let next = now + lease.step();
+        for (before, then) in [(113, Start::Now), (64, Start::NotYet)] {
+            let mut latency = LatencyEstimate::default();
+            latency.answered(ms(before), true, now, timeout);
+            latency.answered(ms(113), true, now, timeout);
+            assert_eq!(latency.start(&lease, next, GRACE, now), then, "{before}");
         }
     }
 

@@ -40,6 +40,7 @@ pub(crate) struct Process {
 /// A command that was started. Its first process is the leader.
 #[derive(Debug)]
 pub(crate) struct Command {
+    pub(crate) started: u64,
     pub(crate) processes: Vec<Process>,
     pub(crate) reaped: bool,
     /// The leader ended by itself, so the remaining processes are left alone.
@@ -70,7 +71,14 @@ impl Command {
         });
         let processes = std::iter::once(leader).chain(others).collect();
         let may_be_killed = behaviour.exit == Exit::Signal(SIGKILL);
-        Self { processes, reaped: false, ended_by_itself: false, may_be_killed, stop_told: false }
+        Self {
+            started: now,
+            processes,
+            reaped: false,
+            ended_by_itself: false,
+            may_be_killed,
+            stop_told: false,
+        }
     }
 
     /// A command that is itself a zklock and ends when that zklock does. Before it has begun, a signal ends it
