@@ -48,11 +48,14 @@ pub fn enter(
         Ok(Some(variables)) => variables,
         Ok(None) => return Ok(None),
         Err((path, why)) => {
+            output::queue_output();
             output::say(&path, None, &why);
             return Ok(Some(Exit::Code(exit::FAILURE)));
         }
     };
+    output::queue_output();
     output::step(invocation.first_lock(), "already held by the surrounding command");
+    output::drain(output::BRIEFLY);
     let inherited =
         InheritedState { mask: SigSet::thread_get_mask()?, ignores_children: sys::is_ignored(SIGCHLD), nice };
     let error = become_command(Launch::new(invocation, inherited), &variables);
@@ -73,11 +76,16 @@ fn look(plan: &Plan, said: &[HeldLock], options: &Options) -> Result<Option<Vec<
             serde_json::from_slice(&text).map_err(|_| anyhow!("the look at the surrounding locks was ended"))
         }
         ForkSide::Child(parent) => {
+            // Nobody may read what is said: the lock around zklock must not wait for that.
+            output::queue_output();
             let held = sys::die_with(parent).map_err(Into::into).and_then(|()| ask(plan, said, options));
-            let held = held.with_context(|| plan.first.to_string());
             if let Err(error) = &held {
-                log::error!("{}", explain(error));
+                match error.downcast_ref() {
+                    Some(message) => output::say(&plan.first, None, message),
+                    None => output::error(&plan.first, explain(error)),
+                }
             }
+            output::drain(output::AT_THE_END);
             let _ = writer.write_all(&serde_json::to_vec(&held.ok()).unwrap_or_default());
             sys::exit_at_once(0)
         }
@@ -96,7 +104,9 @@ fn ask(plan: &Plan, said: &[HeldLock], options: &Options) -> Result<Vec<bool>> {
         session.ask_all(&parents)?;
         let own = getpid();
         let is_held = |(held, (node, answer)): (&HeldLock, (NodePath, _))| match answer {
-            Ok(ReadNode::Seen(node)) => Ok(held.is_still_held(&node) && is_above(&node.data, own)),
+            Ok(ReadNode::Seen(node)) => Ok(held.is_still_held(&node) && is_above(&node.data, own)?),
+            // Its name contains a uuid, so it can't be another node.
+            Ok(ReadNode::Hidden) if held.started > 0 => is_ancestor(held.pid, Some(held.started), own),
             Err(RequestError::NoNode) => Ok(false),
             // Queueing for a lock that may be held around zklock could wait for zklock's own end.
             Ok(ReadNode::Hidden) | Err(_) => {
@@ -111,21 +121,30 @@ fn ask(plan: &Plan, said: &[HeldLock], options: &Options) -> Result<Vec<bool>> {
 
 /// Whether the zklock that wrote this record is an ancestor of the process `below`. A record of 1.0 may know its host and
 /// pid only.
-fn is_above(record: &[u8], below: Pid) -> bool {
-    let Some(record) = Record::from_bytes(record) else { return false };
+fn is_above(record: &[u8], below: Pid) -> Result<bool> {
+    let Some(record) = Record::from_bytes(record) else { return Ok(false) };
     let is_here = match (&record.process, identity::process(below)) {
         (Some(holder), Some(own)) => (&holder.boot, &holder.namespace) == (&own.boot, &own.namespace),
         _ => record.host == identity::host(),
     };
-    let is_holder = |pid: u32, started| {
-        pid == record.pid && record.process.as_ref().is_none_or(|process| process.started == started)
-    };
-    let mut next = proc_stat::of(below);
-    while let Some(process) = next.filter(|_| is_here) {
-        if is_holder(process.pid.unsigned_abs(), process.started) {
-            return true;
+    Ok(is_here && is_ancestor(record.pid, record.process.map(|process| process.started), below)?)
+}
+
+/// Whether the process with this pid, which began then, is an ancestor of the process `below`.
+///
+/// # Errors
+/// If `/proc` hides an ancestor. Queueing for a lock that may be held around zklock could wait for zklock's own end.
+fn is_ancestor(pid: u32, started: Option<u64>, below: Pid) -> Result<bool> {
+    let mut next = below;
+    while next.as_raw() != 0 {
+        let process = proc_stat::of(next).with_context(|| {
+            let action = "can't see whether the surrounding command holds the lock";
+            format!("{action}: /proc hides PID {next}; mount it without hidepid")
+        })?;
+        if process.pid.unsigned_abs() == pid && started.is_none_or(|started| started == process.started) {
+            return Ok(true);
         }
-        next = proc_stat::of(Pid::from_raw(process.parent));
+        next = Pid::from_raw(process.parent);
     }
-    false
+    Ok(false)
 }

@@ -11,13 +11,14 @@ use anyhow::{Context, Result};
 use nix::errno::Errno;
 use zklock_core::exit::Exit;
 use zklock_core::monitor::{Death, MonitorSources, WorkerState};
-use zklock_core::pair::{Order, Report};
-use zklock_core::signal::{SIGCHLD, SIGCONT};
+use zklock_core::pair::{Order, Report, Stage};
+use zklock_core::signal::{SIGCHLD, SIGCONT, SIGTSTP};
 use zklock_core::time::BootTime;
 
 use super::signals::CaughtSignals;
 use crate::link::{MonitorSide, Received};
 use crate::process::clock;
+use crate::process::proc_stat::is_orphaned;
 use crate::process::sys;
 
 /// The pause before signals for which there was no room are sent again, and before another look at a worker that is ending.
@@ -63,7 +64,12 @@ impl Sources {
         let mut continued = false;
         let taken = self.signals.take().map(Some);
         let taken = self.or_failure(taken).unwrap_or_default();
-        for signal in taken.into_iter().filter(|&signal| signal != SIGCHLD) {
+        // Before there is a command, zklock gives its place up to be stopped.
+        let is_discarded =
+            |signal| signal == SIGTSTP && self.side.page.stage() == Stage::Waiting && is_orphaned();
+        let taken: Vec<i32> =
+            taken.into_iter().filter(|&signal| signal != SIGCHLD && !is_discarded(signal)).collect();
+        for signal in taken {
             continued |= signal == SIGCONT;
             self.relayed.push_back(signal);
             self.unsent.push_back(signal);

@@ -2,7 +2,7 @@
 //! and zklock's command fares as it would without zklock.
 
 use super::script;
-use crate::support::{Case, DEADLINE, Shell, pass_time, wait_for, worker_of};
+use crate::support::{Case, DEADLINE, Shell, end, pass_time, wait_for, worker_of};
 use nix::unistd::Pid;
 use std::fs;
 use std::time::Duration;
@@ -36,6 +36,22 @@ fn stop_signals_are_discarded_without_a_terminal() {
         let output = case.lock(&[], ["sh", "-c", &text]).run();
         assert_eq!(output.assert_code(0).stdout, "printed\nended\n");
     }
+}
+
+/// It doesn't stop, so it keeps its place.
+#[test]
+fn a_waiter_keeps_its_place() {
+    let case = Case::new("orphan-waiter");
+    let holder = case.holder();
+    let mut terminal = case.lock(&["-v"], ["echo", "ran"]).in_terminal();
+    terminal.expect(": position 2", DEADLINE);
+    let queue = case.contenders();
+    terminal.send(b"\x1a");
+    pass_time(Duration::from_millis(300));
+    assert_eq!(case.contenders(), queue);
+    end(holder);
+    terminal.expect("ran", DEADLINE);
+    assert_eq!(terminal.wait(DEADLINE).code(), Some(0), "{}", terminal.text());
 }
 
 /// zklock has the terminal, and its command either has it from the start, or hasn't asked for it.

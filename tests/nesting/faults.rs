@@ -1,6 +1,6 @@
 //! Faults while an inner zklock looks up the outer lock: it must never wait for itself.
 
-use super::{end, outer, shell, words};
+use super::{end, inner, outer, shell, words};
 use crate::support::{At, Case, DEADLINE, Proxy, Server, op, shared, wait_until};
 
 /// An outer zklock on the server, and an inner one behind the proxy with the fault.
@@ -56,4 +56,21 @@ fn a_signal_ends_the_look_up_of_the_outer_lock() {
     proxy.wait_fired(1, DEADLINE);
     end(running);
     proxy.release();
+}
+
+/// A process table that hides the zklock outside: without this refusal, the inner one would wait for itself.
+#[test]
+fn a_hidden_process_table_is_refused() {
+    let case = Case::new("look-hidepid");
+    let (user, hide) =
+        ("sudo -n -u nobody --preserve-env=ZKLOCK_HELD", "mount -t proc -o hidepid=2 proc /proc");
+    let inner = inner(&case, &["-w", "5"]).join(" ");
+    let script = format!("{hide} && exec {user} {inner} true");
+    let output =
+        outer(&case, &[], &[["unshare", "-m", "sh", "-c", &script].map(str::to_owned).to_vec()]).run();
+    if output.stderr.contains("unshare") || output.stderr.contains("mount:") || output.stderr.contains("sudo")
+    {
+        return crate::support::skip("no mount namespace or no sudo");
+    }
+    output.assert_code(125).assert_stderr("/proc hides PID");
 }

@@ -101,8 +101,12 @@ fn a_hidden_node_is_looked_for_again_when_that_is_turned_away() {
         })
     };
     let attacker = hiding(op::GET_CHILDREN);
+    // This process, which is above zklock, stands for the zklock that holds the lock.
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let started = stat.rsplit(") ").next().unwrap().split(' ').nth(19).unwrap();
+    let holder = format!(r#""pid":{},"started":{started}"#, std::process::id());
     let held = format!(
-        r#"[{{"path":"/t/hostile","node":"/t/hostile/{name}","fencing_token":7,"session":7,"mode":"exclusive","slots":1}}]"#
+        r#"[{{"path":"/t/hostile","node":"/t/hostile/{name}","fencing_token":7,"session":7,"mode":"exclusive","slots":1,{holder}}}]"#
     );
     let zklock = Zklock::at(attacker.address(), &new_marker()).env("ZKLOCK_HELD", held);
     let output = zklock.args(["-n", "/t/hostile", "--", "echo", "ran"]).run();

@@ -13,7 +13,7 @@ const VERSION: &str = concat!("zklock ", env!("CARGO_PKG_VERSION"));
 fn hold(case: &Case, other: &Case, container: &Container) -> Running {
     let command = ["/zklock", "-v", "-z", case.hosts(), other.path(), "--", "/zklock", "--version"];
     let running = container.run(case.lock(&["-v"], command)).spawn();
-    running.wait_for_line(&format!("{}: waiting for", other.path()), DEADLINE);
+    running.wait_for_line(&format!("{}: position 2", other.path()), DEADLINE);
     running
 }
 

@@ -112,7 +112,7 @@ fn a_service_stands_by_takes_over_reloads_and_stops() {
     wait_until_ready(&systemd, "TimeoutStartSec=5\nTimeoutStopSec=30\n");
     let holder = other_host(&case, "/locks/importer");
     systemd.ctl(&["start", "--no-block", SERVICE]);
-    systemd.wait_for(SERVICE, "StatusText", "/locks/importer: position 2, held by ");
+    systemd.wait_for(SERVICE, "StatusText", "/locks/importer: position 2, behind ");
     pass_time(Duration::from_secs(6));
     assert_eq!(systemd.show(SERVICE, "ActiveState"), "activating");
     assert_eq!(systemd.show(SERVICE, "NRestarts"), "0");

@@ -8,6 +8,7 @@ for_each_unread_stderr! {
     zklock_exits_like_the_command
     an_unread_error_keeps_its_exit_code
     a_subcommand_and_a_mistake_end
+    a_zklock_inside_ends
 }
 
 fn zklock_exits_like_the_command(stderr: UnreadStderr) {
@@ -33,6 +34,19 @@ fn an_unread_error_keeps_its_exit_code(stderr: UnreadStderr) {
             .args(verbosity)
             .args(["--connect-timeout", "1", case.path(), "--", "echo", "must not run"]);
         assert_eq!(stderr.begin(&case, nowhere).end(DEADLINE), Ok(125), "{verbosity:?}");
+    }
+}
+
+/// The lock around it must not wait for whoever doesn't read.
+fn a_zklock_inside_ends(stderr: UnreadStderr) {
+    let case = Case::new("unheard-inside");
+    let inner = format!("sleep 0.3; {} -v -z {} {}", env!("CARGO_BIN_EXE_zklock"), case.hosts(), case.path());
+    let refused: &[&str] = &["-s"];
+    for (options, command, code) in
+        [(refused, "true", 125), (&[], "sh -c 'exit 9'", 9), (&[], "/no/such/program", 127)]
+    {
+        let job = stderr.start(&case, options, &format!("{inner} -- {command}"));
+        assert_eq!(job.end(EXIT_LIMIT), Ok(code), "{command}");
     }
 }
 

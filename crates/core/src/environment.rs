@@ -27,6 +27,11 @@ pub struct HeldLock {
     pub mode: String,
     /// How many contenders may hold the lock at the same time.
     pub slots: u32,
+    /// The zklock that holds it: its pid, and when it began. Zero if it is of 1.x.
+    #[serde(default)]
+    pub pid: u32,
+    #[serde(default)]
+    pub started: u64,
 }
 
 /// A lock as shown in `ZKLOCK_LOCKS`.
@@ -121,6 +126,8 @@ mod tests {
             session: 1,
             mode: mode.word().to_owned(),
             slots: mode.slots(),
+            pid: 7,
+            started: 70,
         }
     }
 

@@ -75,6 +75,8 @@ mod tests {
             session: 1,
             mode: mode.word().to_owned(),
             slots: mode.slots(),
+            pid: 7,
+            started: 70,
         }
     }
 

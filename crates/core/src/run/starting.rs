@@ -16,7 +16,7 @@ const START: Duration = Duration::from_secs(90);
 
 pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
     let (plan, claim) = (ctx.plan, &ctx.state.claim);
-    let variables = match variables(plan, held_locks(plan, claim)) {
+    let variables = match variables(plan, held_locks(plan, claim, ctx.state.record.as_ref())) {
         Ok(variables) => variables,
         Err(why) => return Some(Next::fail(Message::NotStarted(why))),
     };

@@ -4,6 +4,7 @@ use super::Plan;
 use crate::environment::{HeldLock, environment, full_path};
 use crate::path::LockPath;
 use crate::queue::contender::OwnNode;
+use crate::queue::record::Record;
 use crate::run::claim::Claim;
 
 /// The variables for a command that runs under the given locks and those held around zklock.
@@ -15,7 +16,8 @@ pub(super) fn variables(plan: &Plan, mut locks: Vec<HeldLock>) -> Result<Vec<(St
 }
 
 /// The locks of the claim, all of them held.
-pub(super) fn held_locks(plan: &Plan, claim: &Claim) -> Vec<HeldLock> {
+pub(super) fn held_locks(plan: &Plan, claim: &Claim, own: Option<&Record>) -> Vec<HeldLock> {
+    let started = own.and_then(|own| own.process.as_ref()).map_or(0, |process| process.started);
     let Some(session) = claim.session() else { return vec![] };
     let held = |(path, node): (&LockPath, &OwnNode)| HeldLock {
         path: full_path(&plan.chroot, path),
@@ -24,6 +26,8 @@ pub(super) fn held_locks(plan: &Plan, claim: &Claim) -> Vec<HeldLock> {
         session: session.id,
         mode: plan.mode.word().to_owned(),
         slots: plan.mode.slots(),
+        pid: own.map_or(0, |own| own.pid),
+        started,
     };
     session.locks.nodes().map(held).collect()
 }

@@ -224,7 +224,7 @@ impl Queueing {
         let path = ctx.path_to_show();
         let place = ctx.state.progress.place.as_ref();
         let predecessor = place.map(|place| place.predecessor.clone());
-        let held_since = place.and_then(|place| place.held_since);
+        let held_since = place.filter(|_| !ctx.state.stopped).and_then(|place| place.held_since);
         let message = Message::GaveUp { waited, state, is_busy, predecessor, held_since };
         if !is_busy {
             return Next::fail_at(Some(path), message);

@@ -100,6 +100,8 @@ pub(super) fn held(path: &str, node: &str, fencing_token: i64) -> HeldLock {
         session: THEIRS,
         mode: "exclusive".to_owned(),
         slots: 1,
+        pid: 30,
+        started: 300,
     }
 }
 
