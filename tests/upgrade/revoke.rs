@@ -2,6 +2,7 @@
 
 use super::{Version, assert_they_wait, end, in_both_orders, wait_until_it_runs};
 use crate::support::{Case, DEADLINE};
+use nix::sys::signal::Signal;
 
 #[track_caller]
 fn revoke(version: Version, case: &Case, options: &[&str]) {
@@ -72,7 +73,7 @@ fn all_contenders_of_both_versions_are_asked() {
 fn a_revoked_holder_that_continues_is_shown_by_both_versions() {
     in_both_orders(|first, second| {
         let case = Case::new("upgrade-revoke-continue");
-        let deaf = "trap '' TERM; while :; do sleep 1; done";
+        let deaf = "trap '' TERM; echo running; while :; do sleep 1; done";
         let options = ["--kill-after", "60", "--label", "stays"];
         let holder = first.zklock(&case).args(options).args([case.path(), "--", "sh", "-c", deaf]).spawn();
         wait_until_it_runs(&holder);
@@ -84,6 +85,8 @@ fn a_revoked_holder_that_continues_is_shown_by_both_versions() {
             let by = &status["locks"][0]["contenders"][0]["revoked_by"];
             assert!(by.is_string(), "{version:?}: {output}");
         }
-        end(holder);
+        // A forced stop is under way: this one kills at once.
+        holder.signal(Signal::SIGTERM);
+        holder.wait(DEADLINE).assert_code(123);
     });
 }
