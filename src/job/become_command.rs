@@ -1,20 +1,20 @@
 //! zklock becomes the command, because the surrounding zklock holds every lock.
 
 use nix::unistd::execvpe;
-use zklock_core::signal::SIGCHLD;
 
 use super::spawn::{Launch, SpawnError};
+use crate::link::InheritedState;
 use crate::process::priority::set_nice;
 use crate::process::sys;
 
 /// Becomes the command with these variables added, under the outer zklock's lease. Returns only if that fails.
 pub fn become_command(mut launch: Launch, variables: &[(String, String)]) -> SpawnError {
-    let nice = launch.inherited.nice;
+    let InheritedState { ignores_children, nice, .. } = launch.inherited;
     let image = match launch.image(variables) {
         Ok(image) => image,
         Err(error) => return error,
     };
-    sys::restore_ignored(sys::is_ignored(SIGCHLD));
+    sys::restore_ignored(ignores_children);
     if let Some(nice) = nice {
         set_nice(nice);
     }

@@ -27,6 +27,7 @@ use zklock_core::time::BootTime;
 
 pub use self::become_command::become_command;
 use self::descendants::{Children, Left, Sweep};
+pub use self::orphaned::is_orphaned;
 pub use self::prepared::PreparedLaunch;
 use self::spawn::SpawnError;
 use self::terminal::Terminal;
@@ -96,7 +97,7 @@ impl Job {
             switch,
             witness,
         };
-        if !has_terminal && orphaned::is_orphaned(worker.monitor) {
+        if !has_terminal && is_orphaned(worker.monitor) {
             job.leave_session();
         }
         Ok(job)
@@ -138,7 +139,7 @@ impl Job {
     }
 
     fn stop(&self, signal: i32) -> Stop {
-        Stop { signal, terminal: self.foreground(), orphaned: orphaned::is_orphaned(self.monitor) }
+        Stop { signal, terminal: self.foreground(), orphaned: is_orphaned(self.monitor) }
     }
 
     /// The process group that has the terminal.

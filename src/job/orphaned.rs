@@ -12,7 +12,7 @@ use crate::process::proc_stat;
 
 /// Whether the group of this process is orphaned: no process in it has a parent in another group of the same session.
 /// `false` if that can't be told.
-pub(super) fn is_orphaned(member: Pid) -> bool {
+pub fn is_orphaned(member: Pid) -> bool {
     let (Ok(group), Ok(session), Ok(entries)) =
         (getpgid(Some(member)), getsid(Some(member)), fs::read_dir("/proc"))
     else {

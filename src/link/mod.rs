@@ -243,13 +243,6 @@ impl WorkerSide {
         }
         sent.is_ok()
     }
-
-    /// Sends the final report. It isn't lost, however many reports a stopped monitor hasn't read.
-    pub fn send_final(&self, report: &Report) {
-        if let Err(error) = self.socket.send_and_wait(report) {
-            log::debug!("the monitor doesn't listen: {error}");
-        }
-    }
 }
 
 impl AsFd for WorkerSide {

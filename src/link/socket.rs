@@ -28,17 +28,9 @@ pub struct PairSocket(pub(super) OwnedFd);
 impl PairSocket {
     /// Sends a message without waiting for it to be read.
     pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
-        self.send_by(message, MsgFlags::MSG_DONTWAIT)
-    }
-
-    /// Sends a message, and waits until there is room for it: the other side may be stopped.
-    pub fn send_and_wait(&self, message: &impl Serialize) -> io::Result<()> {
-        self.send_by(message, MsgFlags::empty())
-    }
-
-    fn send_by(&self, message: &impl Serialize, flags: MsgFlags) -> io::Result<()> {
         let message = serde_json::to_vec(message)?;
-        persist(|| send(self.0.as_raw_fd(), &message, MsgFlags::MSG_NOSIGNAL | flags))?;
+        let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
+        persist(|| send(self.0.as_raw_fd(), &message, flags))?;
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use nix::errno::Errno;
+use nix::unistd::getpid;
 use zklock_core::exit::Exit;
 use zklock_core::monitor::{Death, MonitorSources, WorkerState};
 use zklock_core::pair::{Order, Report, Stage};
@@ -16,9 +17,9 @@ use zklock_core::signal::{SIGCHLD, SIGCONT, SIGTSTP};
 use zklock_core::time::BootTime;
 
 use super::signals::CaughtSignals;
+use crate::job::is_orphaned;
 use crate::link::{MonitorSide, Received};
 use crate::process::clock;
-use crate::process::proc_stat::is_orphaned;
 use crate::process::sys;
 
 /// The pause before signals for which there was no room are sent again, and before another look at a worker that is ending.
@@ -65,8 +66,8 @@ impl Sources {
         let taken = self.signals.take().map(Some);
         let taken = self.or_failure(taken).unwrap_or_default();
         // Before there is a command, zklock gives its place up to be stopped.
-        let is_discarded =
-            |signal| signal == SIGTSTP && self.side.page.stage() == Stage::Waiting && is_orphaned();
+        let waits = self.side.page.stage() == Stage::Waiting;
+        let is_discarded = |signal| signal == SIGTSTP && waits && is_orphaned(getpid());
         let taken: Vec<i32> =
             taken.into_iter().filter(|&signal| signal != SIGCHLD && !is_discarded(signal)).collect();
         for signal in taken {

@@ -1,6 +1,6 @@
 //! Reads `/proc/PID/stat`: see `proc_pid_stat(5)`.
 
-use nix::unistd::{Pid, getpid};
+use nix::unistd::Pid;
 
 use super::proc_file;
 
@@ -33,20 +33,6 @@ pub struct ProcessStat {
 /// The process with this pid. `None` if there is none, or the kernel doesn't show it.
 pub fn of(pid: Pid) -> Option<ProcessStat> {
     parse(&proc_file::read(format!("/proc/{pid}/stat")).ok()?)
-}
-
-/// Whether this process's group is orphaned: no other process of its session could continue it, so the kernel discards the
-/// terminal's stop signals.
-pub fn is_orphaned() -> bool {
-    let Some(own) = of(getpid()) else { return false };
-    let mut next = of(Pid::from_raw(own.parent));
-    while let Some(parent) = next {
-        if parent.group != own.group {
-            return parent.session != own.session;
-        }
-        next = of(Pid::from_raw(parent.parent));
-    }
-    true
 }
 
 /// The kernel's flag for a thread that has begun to end (`PF_EXITING`): from then on it inherits no orphans.

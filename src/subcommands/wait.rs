@@ -13,7 +13,7 @@ use zklock_core::message::Message;
 use zklock_core::path::LockPath;
 use zklock_core::queue::contender::ContentionError;
 use zklock_core::queue::name::{Family, Name};
-use zklock_core::queue::order::{QueueError, queue_entries};
+use zklock_core::queue::order::queue_entries;
 use zklock_core::queue::other_recipes;
 use zklock_core::queue::record::{describe, held_since};
 use zklock_core::time::BootTime;
@@ -57,8 +57,8 @@ fn first_listings<'a>(
     let is_outer = |name: &Name<'_>| outer.iter().any(|held| held.node.ends_with(&format!("/{}", name.text)));
     let awaited = |(path, children): (&'a LockPath, Vec<String>)| {
         // Another recipe's contenders can't be told from other nodes.
-        if let Some(other) = other_recipes::among(&children) {
-            bail!("{path}: {}", QueueError::OtherRecipe(other.to_owned()));
+        if let Some(refusal) = other_recipes::refusal(&children) {
+            bail!("{path}: {refusal}");
         }
         let names = queue(&children).take_while(|name| !is_outer(name)).map(|name| name.text.to_owned());
         Ok((path, names.collect()))

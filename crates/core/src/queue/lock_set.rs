@@ -48,11 +48,6 @@ impl LockSet {
         Some((next, self.get_mut(next)?))
     }
 
-    /// The path of the lock that was acquired last.
-    pub fn last_held(&self) -> Option<&LockPath> {
-        self.contenders.get(self.held.checked_sub(1)?).map(Contender::path)
-    }
-
     /// Whether every lock is held.
     pub fn all_held(&self) -> bool {
         self.held == self.contenders.len()
@@ -107,11 +102,11 @@ mod tests {
     fn locks_are_acquired_in_sorted_order_and_once_each() {
         let mut locks = locks(&["/b", "/a", "/b"]);
         assert_eq!(locks.current().map(LockPath::as_str), Some("/a"));
-        assert_eq!(locks.last_held(), None);
+        assert_eq!(locks.held, 0);
         locks.acquired(LockIndex(0));
         let next = locks.first_not_held().map(|(index, contender)| (index, contender.path().to_string()));
         assert_eq!(next, Some((LockIndex(1), "/b".to_owned())));
-        assert_eq!(locks.last_held().map(LockPath::as_str), Some("/a"));
+        assert_eq!(locks.contenders[locks.held - 1].path().as_str(), "/a");
         assert!(!locks.all_held());
         locks.acquired(LockIndex(1));
         assert_eq!(locks.first_not_held(), None);

@@ -31,8 +31,8 @@ pub enum Decision {
 
 /// Decides for the contender whose node is named `own` among `children`, in any order.
 pub fn decide(children: &[String], own: &str) -> Decision {
-    if let Some(other) = other_recipes::among(children) {
-        return Decision::Refuse(QueueError::OtherRecipe(other.to_owned()));
+    if let Some(refusal) = other_recipes::refusal(children) {
+        return Decision::Refuse(refusal);
     }
     let queue = in_order(children);
     match queue.iter().position(|name| name.text == own) {
@@ -43,8 +43,8 @@ pub fn decide(children: &[String], own: &str) -> Decision {
 
 /// Decides as if a contender of this family and mode entered the queue now, as the last.
 pub fn decide_as_next(children: &[String], family: Family, mode: Mode) -> Decision {
-    if let Some(other) = other_recipes::among(children) {
-        return Decision::Refuse(QueueError::OtherRecipe(other.to_owned()));
+    if let Some(refusal) = other_recipes::refusal(children) {
+        return Decision::Refuse(refusal);
     }
     let mut queue = in_order(children);
     let sequence = queue.last().map_or(0, |last| last.sequence.saturating_add(1));

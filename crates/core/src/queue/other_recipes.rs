@@ -4,9 +4,15 @@
 //! decides, and a path with such a child is refused, whether or not its owner is alive.
 
 use super::name::{Name, is_hex, split_sequence, unprotected};
+use super::queue_error::QueueError;
+
+/// Why a path with these children is refused, if one of them shows another recipe.
+pub fn refusal(children: &[String]) -> Option<QueueError> {
+    among(children).map(|other| QueueError::OtherRecipe(other.to_owned()))
+}
 
 /// The first child of the lock path that shows another recipe.
-pub fn among(children: &[String]) -> Option<&str> {
+fn among(children: &[String]) -> Option<&str> {
     children.iter().map(String::as_str).find(|child| is_of_one(child))
 }
 
