@@ -129,17 +129,18 @@ fn a_busy_lock_gives_the_code_of_a_busy_lock() {
     let config = config.to_str().unwrap();
     // They run at the same time, so that a busy machine has long to see in each that the lock is busy.
     let runs = [
-        (&["wait", "-n"][..], 124, " (first)\n"),
-        (&["-w", "0", "-E", "0", "wait"], 0, " (first)\n"),
-        (&["wait", "-w", "6", "-E", "7"], 7, " (second)\n"),
+        (&["wait", "-n"][..], 124, " (first)"),
+        (&["-w", "0", "-E", "0", "wait"], 0, " (first)"),
+        (&["wait", "-w", "6", "-E", "7"], 7, " (second)"),
         (&["wait", "-n", "-q"], 124, ""),
-        (&["wait", "--config", config], 9, " (second)\n"),
+        (&["wait", "--config", config], 9, " (second)"),
     ];
     let runs = runs.map(|(words, code, who)| (case.zklock().args(words).arg(case.path()).spawn(), code, who));
     for (run, code, who) in runs {
         let output = run.wait(DEADLINE);
-        assert!(output.assert_code(code).stderr.ends_with(who), "{output}");
-        assert!(who.is_empty() || output.stderr.contains(": busy: "), "{output}");
+        // The holder's node may say by then since when it holds the lock.
+        assert!(output.assert_code(code).stderr.contains(who), "{output}");
+        assert_eq!(output.stderr.contains(": busy: "), !who.is_empty(), "{output}");
     }
     [second, first].into_iter().for_each(end);
 }

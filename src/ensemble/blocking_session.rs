@@ -227,6 +227,11 @@ impl<'a> BlockingSession<'a> {
         self.one(Request::List(node), expect!(Reply::Listed(answer) => answer))
     }
 
+    /// Lists the children of a node as they are now: the server catches up with its leader before.
+    pub fn catch_up_and_list(&mut self, node: NodePath) -> Result<Answer<Vec<String>>, BlockingError> {
+        self.one(Request::CatchUpAndList(node), expect!(Reply::Listed(answer) => answer))
+    }
+
     /// Lists the children of nodes, all in flight together; the answers are in their order.
     pub fn list_all(
         &mut self,

@@ -3,6 +3,8 @@
 //! Only the number decides the order. Sorting whole names would sort by uuid, and two contenders could each find
 //! themselves first.
 
+use std::collections::BTreeSet;
+
 use super::name::{Family, Mode, Name};
 use super::other_recipes;
 use super::queue_error::{self, refusal};
@@ -78,6 +80,22 @@ pub fn queue_entries(children: &[String]) -> Vec<QueueEntry<'_>> {
         }
     }
     entries
+}
+
+/// The names of all contenders, as [`queue_entries`] orders them.
+pub fn names(children: &[String]) -> Vec<String> {
+    queue_entries(children).into_iter().map(|entry| entry.name.text.to_owned()).collect()
+}
+
+/// The names of those of these contenders that are still among the children. A writer of Curator's that steps down goes on as
+/// a reader with its number, so under another name.
+pub fn remaining(children: &[String], contenders: &[String]) -> Vec<String> {
+    let identity = |text: &String| match Name::parse(text) {
+        Some(name) if name.family == Family::CuratorRw => name.sequence.to_string(),
+        _ => text.clone(),
+    };
+    let contenders: BTreeSet<String> = contenders.iter().map(identity).collect();
+    names(children).into_iter().filter(|name| contenders.contains(&identity(name))).collect()
 }
 
 /// Why the numbers of these nodes don't say in which order they queued, if they don't.
@@ -415,7 +433,7 @@ mod tests {
                 Name::parse(own).is_some_and(|name| name.mode == Mode::Exclusive)
                     && decide(&children, own) == Decision::Hold
             });
-            let distinct: std::collections::BTreeSet<_> = holders.collect();
+            let distinct: BTreeSet<_> = holders.collect();
             prop_assert!(distinct.len() <= 1);
         }
     }
