@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::panic;
 
+use nix::unistd::getpid;
 use zklock::cli;
 use zklock::cli::Options;
 use zklock::nested;
@@ -11,6 +12,7 @@ use zklock::output;
 use zklock::output::stdout;
 use zklock::process::end::end;
 use zklock::process::priority;
+use zklock::process::proc_stat;
 use zklock::process::sys;
 use zklock::process::system_error::explain;
 use zklock::run;
@@ -54,8 +56,10 @@ fn run_zklock() -> Exit {
 
 fn run_command(options: &Options) -> anyhow::Result<Exit> {
     let invocation = options.lock.invocation()?;
-    let nice = priority::keep_nice_for_command()?;
-    let mut plan = options.plan(&invocation, run::surroundings(!options.is_json));
+    let stat = proc_stat::of(getpid());
+    let nice = stat.as_ref().map(priority::keep_nice_for_command).transpose()?.flatten();
+    let has_terminal = stat.is_some_and(|stat| stat.foreground.is_some());
+    let mut plan = options.plan(&invocation, run::surroundings(has_terminal, !options.is_json));
     match nested::enter(&mut plan, &invocation, options, nice)? {
         Some(exit) => Ok(exit),
         None => run::run(plan, &invocation, &options.connection, nice),

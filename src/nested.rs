@@ -16,7 +16,6 @@ use zklock_core::protocol::ReadNode;
 use zklock_core::queue::contender::ContentionError;
 use zklock_core::queue::record::Record;
 use zklock_core::run::Plan;
-use zklock_core::signal::SIGCHLD;
 
 use crate::cli::Options;
 use crate::ensemble::{Limit, Request, RequestError, Settings};
@@ -56,8 +55,9 @@ pub fn enter(
     output::queue_output();
     output::step(invocation.first_lock(), "already held by the surrounding command");
     output::drain(output::BRIEFLY);
-    let inherited =
-        InheritedState { mask: SigSet::thread_get_mask()?, ignores_children: sys::is_ignored(SIGCHLD), nice };
+    let mask = SigSet::thread_get_mask()?;
+    let has_terminal = plan.has_terminal;
+    let inherited = InheritedState { mask, ignores_children: false, has_terminal, nice };
     let error = become_command(Launch::new(invocation, inherited), &variables);
     output::error(invocation.first_lock(), &error);
     Ok(Some(Exit::Code(error.code())))

@@ -42,7 +42,7 @@ fn under_lock(
     warn_of_names(invocation);
     let unrelated = monitor::unrelated_children()?;
     let records = plan.once_per.is_some();
-    match link::split(nice).context(start)? {
+    match link::split(plan.has_terminal, nice).context(start)? {
         Side::Worker(worker) => worker::work(worker, plan, invocation, &settings),
         Side::Monitor(monitor) => {
             output::mute();
@@ -70,9 +70,10 @@ fn warn_of_names(invocation: &Invocation) {
 }
 
 /// What is around a run that begins now. A waiting line is only shown if messages are text.
-pub fn surroundings(is_text: bool) -> Surroundings {
+pub fn surroundings(has_terminal: bool, is_text: bool) -> Surroundings {
     Surroundings {
         began: clock::now(),
+        has_terminal,
         shows_line: is_text && output::can_draw_line(),
         notifies: service_manager::is_there(),
         outer: held_outside(env::var_os(environment::HELD).as_deref()),

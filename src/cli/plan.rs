@@ -34,6 +34,7 @@ impl Options {
             single_child: lock.single_child,
             kill_after: lock.kill_after,
             command: printable(&invocation.shown.to_string_lossy()),
+            has_terminal: around.has_terminal,
             shows_line: around.shows_line,
             notifies: around.notifies,
             progress: lock.progress,

@@ -12,29 +12,20 @@ impl Job {
     pub fn carry_out(&mut self, effect: JobEffect) -> Result<Option<Input>> {
         use JobEffect as Effect;
 
-        if let Effect::SignalLeader(_)
-        | Effect::SignalGroup(_)
-        | Effect::SignalAll(_)
-        | Effect::GiveTerminal
-        | Effect::Resume = effect
-        {
+        if let Effect::SignalLeader(_) | Effect::SignalGroup(_) | Effect::SignalAll(_) = effect {
             log::debug!("job: {effect:?}");
         }
         match effect {
             Effect::SignalLeader(signal) => self.signal_leader(signal)?,
             Effect::SignalGroup(signal) => self.signal_group(signal)?,
             Effect::SignalAll(signal) => self.signal_all(signal)?,
-            Effect::ContinueStopped(stopped) => self.continue_stopped(stopped),
-            Effect::LeaveSession => self.leave_session(),
-            Effect::GiveTerminal => self.give_terminal(),
-            Effect::TakeTerminal => self.take_terminal(),
-            Effect::Resume => self.resume()?,
+            Effect::ContinueStopped => self.continue_stopped(),
+            Effect::Resume => self.resume(),
             Effect::LookAtChildren { all } => {
                 self.reap_orphans();
                 let leader = self.observe().context("can't observe the command")?;
-                let group = self.observe_group();
                 let none_left = all && self.none_left();
-                return Ok(Some(Input::Children { leader, group, none_left }));
+                return Ok(Some(Input::Children { leader, none_left }));
             }
             Effect::Kill { latest } => {
                 let now = clock::now();

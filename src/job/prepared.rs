@@ -4,7 +4,6 @@
 use anyhow::Result;
 
 use super::spawn::Launch;
-use super::terminal::Terminal;
 use crate::job::descendants::Children;
 use crate::link::WorkerSide;
 use crate::plan::Invocation;
@@ -16,7 +15,6 @@ use crate::plan::Invocation;
 pub struct PreparedLaunch {
     pub(super) launch: Launch,
     pub(super) children: Children,
-    pub(super) terminal: Terminal,
 }
 
 impl PreparedLaunch {
@@ -26,6 +24,6 @@ impl PreparedLaunch {
     /// If this process's children can't be listed.
     pub fn new(invocation: &Invocation, worker: &WorkerSide) -> Result<Self> {
         let launch = Launch::new(invocation, worker.inherited);
-        Ok(Self { launch, children: Children::of_this_process()?, terminal: Terminal::new(worker.group) })
+        Ok(Self { launch, children: Children::of_this_process()? })
     }
 }

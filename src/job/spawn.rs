@@ -1,24 +1,21 @@
-//! Starts the command: in its own process group, with its own environment, and otherwise in the state in which zklock
-//! was started.
+//! Starts the command: in zklock's process group if there is a terminal, else in a session of its own, with its own
+//! environment, and otherwise in the state in which zklock was started.
 
 use std::ffi::{NulError, OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI32, Ordering};
 
 use nix::errno::Errno;
-use nix::sys::signal::Signal;
-use nix::unistd::{Pid, getpid, setpgid, tcsetpgrp};
+use nix::unistd::{Pid, getpid, setsid};
 use thiserror::Error;
 use zklock_core::exit;
+use zklock_core::signal::{SIGTSTP, SIGTTIN, SIGTTOU};
 use zklock_core::text::escaped;
 use zklock_core::time::BootTime;
 
-use super::terminal::Terminal;
-use super::witness::Witness;
-use crate::link::{InheritedState, Page};
+use crate::link::InheritedState;
 use crate::plan::Invocation;
 use crate::process::clock;
 use crate::process::priority::set_nice;
@@ -113,42 +110,29 @@ impl SpawnError {
     }
 }
 
-/// Starts the command with these variables added, unless `latest` has passed by the time of its exec. With
-/// `foreground`, it starts in that terminal's foreground; with `witnessed`, its process group has a witness. The
-/// `switch` is armed for the group.
+/// Starts the command with these variables added, unless `latest` has passed by the time of its exec. Without a
+/// terminal, the command gets a session of its own, for whose process group the `switch` is armed.
 pub fn spawn(
     mut launch: Launch,
     variables: &[(String, String)],
-    foreground: Option<&Terminal>,
-    witnessed: bool,
     latest: Option<BootTime>,
-    page: Page,
     switch: Option<&DeadMansSwitch>,
-) -> Result<(Pid, Option<Witness>), SpawnError> {
-    let InheritedState { mask, ignores_children, nice, .. } = launch.inherited;
+) -> Result<Pid, SpawnError> {
+    let InheritedState { mask, ignores_children, has_terminal, nice, .. } = launch.inherited;
     let worker = getpid();
-    let before_exec = mask | Signal::SIGTSTP;
     let latest = latest.map(clock::on_clocks);
-    let tty = foreground.and_then(Terminal::tty);
-    let witness = AtomicI32::new(0);
     let started = sys::spawn(launch.image(variables)?, || {
-        setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
-        page.set_group(getpid());
-        // These end the command if both of zklock's processes are killed at once: the switch its process group, and
-        // the signal its first process, whatever group that joins.
+        // These end the command if both of zklock's processes are killed at once: the signal its first process, and the
+        // switch its process group, unless that is zklock's, too.
         sys::die_with(worker)?;
-        let _ = switch.map(|switch| switch.arm(getpid()));
-        if witnessed && let Ok(pid) = sys::start_witness(worker) {
-            witness.store(pid.as_raw(), Ordering::Relaxed);
-        }
-        if let Some(tty) = &tty {
-            // Not essential: a job that finds itself in the background is given the terminal when it asks.
-            let _ = tcsetpgrp(tty, getpid());
+        if has_terminal {
+            // zklock waits for the exec, and so must nothing stop this child before.
+            [SIGTSTP, SIGTTIN, SIGTTOU].into_iter().for_each(sys::ignore_until_exec);
+        } else {
+            setsid()?;
+            let _ = switch.map(|switch| switch.arm(getpid()));
         }
         sys::restore_ignored(ignores_children);
-        // A child that Ctrl-Z stopped before its exec would never be continued, because zklock waits for that exec.
-        sys::ignore_until_exec(nix::libc::SIGTSTP);
-        before_exec.thread_set_mask()?;
         // Late, since from here on it may wait for a processor, and the worker waits for it.
         if let Some(nice) = nice {
             set_nice(nice);
@@ -161,11 +145,7 @@ pub fn spawn(
         Ok(mask.thread_set_mask()?)
     });
     let Spawned { pid, failed } = started.map_err(|error| launch.explain(&error))?;
-    let witness = Witness::new(witness.into_inner());
-    let Some(error) = failed else { return Ok((pid, witness)) };
-    if let Some(terminal) = foreground {
-        terminal.take_back(pid);
-    }
+    let Some(error) = failed else { return Ok(pid) };
     if let Err(error) = sys::reap(pid) {
         log::debug!("can't reap the child that failed: {error}");
     }

@@ -17,7 +17,7 @@ use std::{fs, io, mem, process};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
-use nix::unistd::{Pid, getpgrp, setpgid};
+use nix::unistd::{Pid, getpgrp, getppid, setpgid, setsid};
 use zklock_core::exit::Exit;
 use zklock_core::pair::{Order, OwnedNode, Report, Stage};
 use zklock_core::signal::SIGCONT;
@@ -28,6 +28,8 @@ pub use self::page::Page;
 pub use self::socket::{PairSocket, Received};
 pub use self::title::is_worker;
 use crate::process::clock;
+use crate::process::proc_file;
+use crate::process::proc_stat;
 use crate::process::sys::{self, ForkSide};
 
 /// What zklock was started with and has changed for itself, to be restored for the command.
@@ -37,6 +39,8 @@ pub struct InheritedState {
     pub mask: SigSet,
     /// Whether SIGCHLD was ignored.
     pub ignores_children: bool,
+    /// Whether there is a controlling terminal.
+    pub has_terminal: bool,
     /// The nice value, if zklock has a lower one itself.
     pub nice: Option<i32>,
 }
@@ -90,9 +94,9 @@ pub fn require_proc() -> io::Result<()> {
     ))
 }
 
-/// Forks into two processes. Nothing may have been started before, not even a thread. `priority` is what zklock had, if it
-/// has a higher one now.
-pub fn split(nice: Option<i32>) -> io::Result<Side> {
+/// Forks into two processes. Nothing may have been started before, not even a thread. `nice` is the value that zklock had,
+/// if it has a lower one now.
+pub fn split(has_terminal: bool, nice: Option<i32>) -> io::Result<Side> {
     let page = Page::map()?;
     let (monitors, workers) =
         socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
@@ -103,17 +107,17 @@ pub fn split(nice: Option<i32>) -> io::Result<Side> {
     let ignores_children = sys::stop_ignoring_children();
     // Signals that arrive meanwhile stay pending until one of the processes can take them.
     let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
-    let inherited = InheritedState { mask, ignores_children, nice };
+    let inherited = InheritedState { mask, ignores_children, has_terminal, nice };
     match sys::split() {
         Ok(ForkSide::Parent(worker)) => {
             drop(workers);
-            // Done on both sides, so that it is done whichever runs first.
-            let _ = setpgid(worker, worker);
             Ok(Side::Monitor(MonitorSide { socket: PairSocket(monitors), page, worker, inherited }))
         }
         Ok(ForkSide::Child(monitor)) => {
             drop(monitors);
-            let _ = setpgid(Pid::from_raw(0), Pid::from_raw(0));
+            // A signal to zklock's group isn't for the worker. From another session, it couldn't start the command there.
+            let _ =
+                if has_terminal { setpgid(Pid::from_raw(0), Pid::from_raw(0)) } else { setsid().map(drop) };
             Ok(Side::Worker(WorkerSide {
                 socket: PairSocket(workers),
                 page,
@@ -158,7 +162,7 @@ impl WorkerSide {
     /// If none can be received any more.
     pub fn receive(&self) -> io::Result<Received<Order>> {
         let received = self.socket.receive()?;
-        if let Received::Message(Order::Signal(_)) = received {
+        if let Received::Message(_) = received {
             self.page.count_taken();
         }
         Ok(received)
@@ -169,6 +173,18 @@ impl WorkerSide {
         if signal == SIGCONT {
             self.continued += 1;
         }
+    }
+
+    /// Joins zklock's process group, in which a command at a terminal is started. Returns what was sent to the monitor before
+    /// and isn't received yet, one bit for each signal; `None` if the monitor is ending. Must come before
+    /// [`command_begins`](Self::command_begins): from then on the monitor takes it that the command gets the terminal's signals.
+    pub fn join_group(&self) -> Option<u64> {
+        if !self.inherited.has_terminal {
+            return (getppid() == self.monitor).then_some(0);
+        }
+        setpgid(Pid::from_raw(0), self.group).ok()?;
+        let unreceived = proc_file::signals(self.monitor, "ShdPnd").unwrap_or_default();
+        (getppid() == self.monitor).then_some(unreceived)
     }
 
     /// The command is about to be started. Until it is over, the monitor ends it at its `deadline` unless it has ended
@@ -211,8 +227,15 @@ impl WorkerSide {
     }
 
     /// Stops zklock as the terminal's signal would have done.
-    pub fn stop(&self, signal: i32, whole_group: bool) {
-        self.send(&Report::Stop { signal, whole_group, continued: self.continued });
+    pub fn stop(&self, signal: i32) {
+        self.send(&Report::Stop { signal, continued: self.continued });
+    }
+
+    /// Continues the monitor if it is stopped: the command is continued, and a shell would have continued both.
+    pub fn continue_monitor(&self) {
+        if proc_stat::of(self.monitor).is_some_and(|monitor| monitor.is_stopped) {
+            let _ = sys::send(self.monitor, SIGCONT);
+        }
     }
 
     /// Shows the monitor that a node with this path, without its number, is about to be created.
@@ -229,7 +252,7 @@ impl WorkerSide {
         }
     }
 
-    /// The page in which the command's child shows its group to the monitor between fork and exec.
+    /// The page that the monitor reads.
     pub fn page(&self) -> Page {
         self.page
     }

@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::atomic::Ordering::SeqCst;
 
-use nix::unistd::Pid;
 use zklock_core::exit::Exit;
 use zklock_core::pair::Stage;
 use zklock_core::time::BootTime;
@@ -82,16 +81,6 @@ impl Page {
         self.0.taken.fetch_add(1, SeqCst);
     }
 
-    /// The command's process group, from before its exec on.
-    pub fn group(self) -> Option<Pid> {
-        Some(self.0.group.load(SeqCst)).filter(|&group| group > 1).map(Pid::from_raw)
-    }
-
-    /// For the command's child between fork and exec: it allocates nothing.
-    pub fn set_group(self, group: Pid) {
-        self.0.group.store(group.as_raw(), SeqCst);
-    }
-
     /// The path, without its number, of a node that is being created: it may exist although no report has named it.
     pub fn pending_create(self) -> Option<String> {
         let length = usize::try_from(self.0.path_length.load(SeqCst)).ok().filter(|&length| length > 0)?;
@@ -132,8 +121,8 @@ mod tests {
     fn stored_values_are_loaded_again() -> io::Result<()> {
         let page = Page::map()?;
         assert_eq!(
-            (page.stage(), page.exit(), page.deadline(), page.group(), page.pending_create()),
-            (Stage::Waiting, None, None, None, None)
+            (page.stage(), page.exit(), page.deadline(), page.pending_create()),
+            (Stage::Waiting, None, None, None)
         );
         for exit in [Exit::Code(0), Exit::Code(255), Exit::Signal(1), Exit::Signal(64)] {
             page.set_exit(exit);

@@ -1,11 +1,11 @@
 //! Carries out the effects of the monitor's state machine: stops, ends the worker and the command, writes messages, and
 //! cleans up.
 
+use std::os::fd::AsFd;
 use std::time::Duration;
 use std::{mem, thread};
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::getpgrp;
 use zklock_core::message::Level;
 use zklock_core::monitor::{MonitorEffect, MonitorInput, MonitorMessage, MonitorSources};
 use zklock_core::pair::Stage;
@@ -17,7 +17,6 @@ use zklock_core::time::BootTime;
 use super::MonitorLoop;
 use crate::ensemble::Settings;
 use crate::job::descendants::{Left, Sweep};
-use crate::job::terminal::Terminal;
 use crate::link;
 use crate::output;
 use crate::process::{clock, service_manager, sys};
@@ -41,22 +40,17 @@ impl MonitorLoop {
         settings: &Settings,
     ) -> Option<MonitorInput> {
         match effect {
-            MonitorEffect::Stop { signal, whole_group } => self.stop(signal, whole_group),
+            MonitorEffect::Stop(signal) => self.stop(signal),
             MonitorEffect::EndWorker => return Some(self.end_worker(true)),
             MonitorEffect::EndNobody => return Some(self.ended()),
             MonitorEffect::EndEverybody => return Some(self.end_everybody(path)),
-            MonitorEffect::TakeTerminal => {
-                if let Some(group) = self.sources.side.page.group() {
-                    Terminal::new(getpgrp()).take_back(group);
-                }
-            }
             MonitorEffect::ExtendTimeout(time) => service_manager::notify(None, time),
             MonitorEffect::Clean(leftover) => {
                 output::queue_output();
                 // Servers may not answer: a signal to end stops the wait for them.
                 let stage = self.sources.side.page.stage();
                 let signals = &mut self.sources.signals;
-                let mut is_ended = || signals.take().unwrap_or_default().into_iter().any(ends_waiting);
+                let mut is_ended = || signals.drain().any(ends_waiting);
                 let (mut is_told, is_line_ended) = (false, &mut self.is_line_ended);
                 let tells = |wait: Option<&ServerWait>| {
                     if let Some(wait) = wait.filter(|_| !mem::replace(&mut is_told, true)) {
@@ -107,8 +101,7 @@ impl MonitorLoop {
             }
             self.pause(sweep.next());
             // A process that doesn't end was reported, so now a signal such as TERM ends zklock.
-            let signals = self.sources.signals.take().unwrap_or_default();
-            if signals.into_iter().any(ends_waiting) && is_reported {
+            if self.sources.signals.drain().any(ends_waiting) && is_reported {
                 return MonitorInput::GaveUp(self.sources.worker());
             }
         }
@@ -127,7 +120,7 @@ impl MonitorLoop {
     }
 
     fn pause(&self, until: Option<BootTime>) {
-        if self.alarm.wait(self.sources.signals.sources(), until).is_err() {
+        if self.alarm.wait([self.sources.signals.as_fd()], until).is_err() {
             thread::sleep(PAUSE);
         }
     }

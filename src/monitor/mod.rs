@@ -17,8 +17,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use zklock_core::exit::Exit;
 use zklock_core::monitor::{MonitorDriver, MonitorEffect, MonitorInput, MonitorStep};
-use zklock_core::pair::Stage;
+use zklock_core::pair::{Order, Stage};
 use zklock_core::path::LockPath;
+use zklock_core::signal::SIGCONT;
 use zklock_core::time::BootTime;
 
 use self::signals::CaughtSignals;
@@ -95,7 +96,7 @@ struct MonitorLoop {
 
 impl MonitorLoop {
     fn begin(side: MonitorSide, unrelated: Vec<Pid>, records: bool, settings: &Settings) -> Result<Self> {
-        let signals = CaughtSignals::listen(&side.inherited.mask)?;
+        let signals = CaughtSignals::listen(&side.inherited)?;
         let alarm = Alarm::new().context("can't make a timer")?;
         let worker = Observed::new(side.worker).ok();
         let mut this = Self {
@@ -145,26 +146,24 @@ impl MonitorLoop {
         // No event announces an orphan of an unrelated child.
         let check = Some(clock::now() + CHILDREN_INTERVAL).filter(|_| !self.unrelated.is_empty());
         let until = [until, check, self.sources.look_at()].into_iter().flatten().min();
-        self.alarm.wait(self.sources.readable(), until).context("can't wait for what happens")?;
+        let ready = self.alarm.wait(self.sources.sources(), until).context("can't wait for what happens")?;
+        self.sources.note(ready);
         if !self.has_only_the_worker {
             let _ = self.check_children();
         }
         Ok(())
     }
 
-    /// Stops by the signal that stopped the command. If the kernel doesn't stop this group, because no process could
-    /// continue it, the monitor tells the worker.
-    fn stop(&mut self, signal: i32, whole_group: bool) {
+    /// Stops by the signal that stopped the command. If the kernel doesn't stop this process, because none could continue
+    /// it, a worker that waits has to go on.
+    fn stop(&mut self, signal: i32) {
         let sources = &mut self.sources;
-        let mut continued = sources.forward_signals();
-        if !continued {
-            sys::stop_by(signal, whole_group, || {
-                continued |= sources.forward_signals();
-                continued
-            });
+        if sources.forward_signals() {
+            return;
         }
-        if !continued && !sources.forward_signals() {
-            sources.tell_not_stopped();
+        sys::stop_by(signal);
+        if !sources.forward_signals() && sources.side.page.stage() == Stage::Waiting {
+            sources.forward(Order::Signal(SIGCONT));
         }
     }
 

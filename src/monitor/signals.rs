@@ -1,100 +1,122 @@
 //! The signals sent to zklock, as received by the monitor.
 
+use std::iter;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::sys::signal::{SigSet, Signal};
+use nix::libc::SI_KERNEL;
+use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
+use nix::unistd::{getpid, getsid};
+use zklock_core::pair::Order;
 use zklock_core::signal::{
     RTMAX, RTMIN, SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGIO, SIGPIPE, SIGPROF, SIGPWR, SIGQUIT,
     SIGSTKFLT, SIGTERM, SIGTSTP, SIGURG, SIGUSR1, SIGUSR2, SIGVTALRM, SIGWINCH, SIGXCPU, SIGXFSZ,
 };
 
-use crate::process::persist::reset;
-use crate::process::sys::{self, Arrivals};
+use crate::link::InheritedState;
+use crate::process::persist::persist;
+use crate::process::proc_file;
+use crate::process::sys;
 
-/// The signals forwarded to the worker in addition to SIGINT and the real-time ones: all that can be caught, except for
-/// faults of zklock's own, and for a stop because of the terminal, which Ctrl-Z's SIGTSTP isn't.
-const CAUGHT: [i32; 18] = [
-    SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT, SIGTSTP, SIGPIPE, SIGSTKFLT,
-    SIGURG, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR,
+/// The signals forwarded to the worker in addition to the real-time ones: all that can be caught, except for faults of
+/// zklock's own, and for a stop because of the terminal, which Ctrl-Z's SIGTSTP isn't.
+const CAUGHT: [i32; 19] = [
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH, SIGCONT, SIGTSTP, SIGPIPE,
+    SIGSTKFLT, SIGURG, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF, SIGIO, SIGPWR,
 ];
+
+/// What the terminal sends to the whole process group.
+const KEYS: [i32; 6] = [SIGINT, SIGQUIT, SIGTSTP, SIGWINCH, SIGHUP, SIGCONT];
 
 /// Receives the caught signals.
 #[derive(Debug)]
 pub(super) struct CaughtSignals {
-    interrupts: Arc<EventFd>,
-    others: Arrivals,
+    signals: SignalFd,
+    /// Those that reach the command too if the kernel sends them, because it is in the same group.
+    keys: Vec<i32>,
 }
 
 impl CaughtSignals {
     /// Starts to listen. A signal that is already ignored stays ignored: nohup and `&` in a script intend that. A
-    /// signal that was blocked (`mask`) stays blocked. SIGCHLD is always received.
-    pub(super) fn listen(mask: &SigSet) -> Result<Self> {
-        let is_wanted = |&signal: &i32| !sys::is_ignored(signal) && !sys::contains(mask, signal);
-        let interrupts = EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)
-            .context("can't make a channel for SIGINT")?;
-        let interrupts = Arc::new(interrupts);
-        if is_wanted(&SIGINT) {
-            let bell = Arc::clone(&interrupts);
-            // The thread of ctrlc is started while every signal is blocked, so no signal is ever delivered to it.
-            ctrlc::try_set_handler(move || {
-                let _ = bell.write(1);
-            })
-            .map_err(|error| match error {
-                ctrlc::Error::System(error) => anyhow::Error::new(error),
-                error => error.into(),
-            })
-            .context("can't catch SIGINT")?;
-        }
-        let wanted = CAUGHT.into_iter().chain(RTMIN..=RTMAX).filter(is_wanted).chain([SIGCHLD]);
-        let others = Arrivals::of(wanted).context("can't catch signals")?;
-        let mut mask = *mask;
-        mask.remove(Signal::SIGCHLD);
-        mask.thread_set_mask().context("can't unblock signals")?;
-        Ok(Self { interrupts, others })
+    /// signal that was blocked stays blocked. SIGCHLD is always received.
+    ///
+    /// # Errors
+    /// If the kernel doesn't say which signals are ignored, or can't deliver them.
+    pub(super) fn listen(inherited: &InheritedState) -> Result<Self> {
+        let InheritedState { mask, has_terminal, .. } = inherited;
+        let ignored = proc_file::signals(getpid(), "SigIgn")
+            .context("can't read in /proc which signals are ignored")?;
+        let is_blocked = |signal: i32| sys::contains(mask, signal);
+        let is_ignored = |signal: i32| sys::was_ignored(signal).unwrap_or(ignored >> (signal - 1) & 1 == 1);
+        let wanted = CAUGHT.into_iter().chain(RTMIN..=RTMAX);
+        let wanted = wanted.filter(|&signal| !is_ignored(signal) && !is_blocked(signal)).chain([SIGCHLD]);
+        let wanted = sys::set_of(wanted);
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        let signals = SignalFd::with_flags(&wanted, flags).context("can't receive signals")?;
+        // All are blocked since the fork. What isn't received here has its effect again.
+        let others = (1..=RTMAX).filter(|&signal| !sys::contains(&wanted, signal) && !is_blocked(signal));
+        sys::set_of(others).thread_unblock().context("can't unblock signals")?;
+        // Only the leader of a session learns that its terminal is gone.
+        let is_leader = getsid(None) == Ok(getpid());
+        let is_key = |&signal: &i32| *has_terminal && !(is_leader && [SIGHUP, SIGCONT].contains(&signal));
+        Ok(Self { signals, keys: KEYS.into_iter().filter(is_key).collect() })
     }
 
-    /// The signals that have arrived since the last call: a real-time one as often as it arrived, any other once. Their
-    /// order is unknown; SIGCONT cancels a stop, because continuing by mistake does less harm than stopping by mistake.
+    /// The next signal that has arrived, for a running command. The kernel queues real-time signals, and merges others.
     ///
     /// # Errors
     /// If it can't be known whether signals have arrived.
-    pub(super) fn take(&mut self) -> Result<Vec<i32>> {
-        let interrupted = reset(&self.interrupts).context("can't read signals")?.then_some(SIGINT);
-        let others = self.others.take().context("can't read signals")?;
-        let mut signals: Vec<i32> = interrupted.into_iter().chain(others).collect();
-        if signals.contains(&SIGCONT) {
-            signals.retain(|&signal| signal != SIGTSTP);
+    pub(super) fn take(&mut self) -> Result<Option<Order>> {
+        loop {
+            let received = persist(|| self.signals.read_signal()).context("can't read signals")?;
+            let Some(info) = received else { return Ok(None) };
+            let signal = i32::try_from(info.ssi_signo)?;
+            match signal {
+                // For a write of its own that fails: the write returns an error.
+                SIGPIPE | SIGXFSZ if !is_sent(&info) => {}
+                // The limit of its own processor time.
+                SIGXCPU if !is_sent(&info) => sys::die_of(signal),
+                _ if info.ssi_code == SI_KERNEL && self.keys.contains(&signal) => {
+                    return Ok(Some(Order::Key(signal)));
+                }
+                _ => return Ok(Some(Order::Signal(signal))),
+            }
         }
-        Ok(signals)
     }
 
-    /// Readable when signals have arrived.
-    pub(super) fn sources(&self) -> [BorrowedFd<'_>; 2] {
-        [self.interrupts.as_fd(), self.others.as_fd()]
+    /// All signals that have arrived, unless they can't be read.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = i32> {
+        iter::from_fn(|| Some(self.take().ok()??.signal()))
     }
+}
+
+impl AsFd for CaughtSignals {
+    /// Readable when signals have arrived.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.signals.as_fd()
+    }
+}
+
+/// Whether another process has sent this signal.
+fn is_sent(info: &siginfo) -> bool {
+    info.ssi_code <= 0 && i32::try_from(info.ssi_pid) != Ok(getpid().as_raw())
 }
 
 #[cfg(test)]
 mod tests {
-    use nix::sys::signal::raise;
+    use nix::sys::signal::{SigSet, SigmaskHow, Signal, raise};
 
     use super::*;
 
     #[test]
-    fn a_continue_cancels_a_stop() -> Result<()> {
-        let interrupts = Arc::new(EventFd::from_flags(EfdFlags::EFD_NONBLOCK)?);
-        let mut signals = CaughtSignals { interrupts, others: Arrivals::of([SIGCONT, SIGTSTP])? };
-        for signal in [Signal::SIGTSTP, Signal::SIGCONT, Signal::SIGTSTP] {
+    fn a_signal_is_received_once_and_none_of_its_own_failed_writes() -> Result<()> {
+        let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK)?;
+        let inherited = InheritedState { mask, ignores_children: false, has_terminal: false, nice: None };
+        let mut signals = CaughtSignals::listen(&inherited)?;
+        for signal in [Signal::SIGXFSZ, Signal::SIGURG, Signal::SIGURG] {
             raise(signal)?;
         }
-        signals.interrupts.write(1)?;
-        assert_eq!(signals.take()?, [SIGINT, SIGCONT]);
-        raise(Signal::SIGTSTP)?;
-        assert_eq!(signals.take()?, [SIGTSTP]);
-        assert_eq!(signals.take()?, [0; 0]);
+        assert_eq!(signals.drain().collect::<Vec<_>>(), [SIGURG]);
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
+use std::mem;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -9,7 +10,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use nix::errno::Errno;
-use nix::unistd::getpid;
 use zklock_core::exit::Exit;
 use zklock_core::monitor::{Death, MonitorSources, WorkerState};
 use zklock_core::pair::{Order, Report, Stage};
@@ -17,9 +17,9 @@ use zklock_core::signal::{SIGCHLD, SIGCONT, SIGTSTP};
 use zklock_core::time::BootTime;
 
 use super::signals::CaughtSignals;
-use crate::job::is_orphaned;
 use crate::link::{MonitorSide, Received};
 use crate::process::clock;
+use crate::process::proc_stat::is_orphaned;
 use crate::process::sys;
 
 /// The pause before signals for which there was no room are sent again, and before another look at a worker that is ending.
@@ -32,7 +32,11 @@ pub(super) struct Sources {
     /// Signals that were relayed to the worker, and of which the state machine doesn't know yet.
     relayed: VecDeque<i32>,
     /// Relayed signals for which the socket has no room, because the worker is frozen or slow.
-    unsent: VecDeque<i32>,
+    unsent: VecDeque<Order>,
+    /// What may be readable, as far as is known: signals, and the socket.
+    readable: [bool; 2],
+    /// A child may have ended.
+    child_changed: bool,
     /// The worker's end of the socket is closed, so the socket is always readable.
     socket_closed: bool,
     /// The exit in the page that was reported.
@@ -44,7 +48,18 @@ pub(super) struct Sources {
 impl Sources {
     pub(super) fn new(side: MonitorSide, signals: CaughtSignals) -> Self {
         let (relayed, unsent) = (VecDeque::new(), VecDeque::new());
-        Self { side, signals, relayed, unsent, socket_closed: false, exit: None, failure: None }
+        let (readable, child_changed) = ([true; 2], true);
+        Self {
+            side,
+            signals,
+            relayed,
+            unsent,
+            readable,
+            child_changed,
+            socket_closed: false,
+            exit: None,
+            failure: None,
+        }
     }
 
     /// Why the worker can't be observed or signalled any more, if it can't.
@@ -63,27 +78,37 @@ impl Sources {
     /// Forwards signals to the worker. Returns whether there was a SIGCONT.
     pub(super) fn forward_signals(&mut self) -> bool {
         let mut continued = false;
-        let taken = self.signals.take().map(Some);
-        let taken = self.or_failure(taken).unwrap_or_default();
-        // Before there is a command, zklock gives its place up to be stopped.
-        let waits = self.side.page.stage() == Stage::Waiting;
-        let is_discarded = |signal| signal == SIGTSTP && waits && is_orphaned(getpid());
-        let taken: Vec<i32> =
-            taken.into_iter().filter(|&signal| signal != SIGCHLD && !is_discarded(signal)).collect();
-        for signal in taken {
-            continued |= signal == SIGCONT;
-            self.relayed.push_back(signal);
-            self.unsent.push_back(signal);
+        loop {
+            // Asked first: what the terminal sends to a command that doesn't run yet has reached none.
+            let stage = self.side.page.stage();
+            let taken = self.signals.take();
+            match self.or_failure(taken).map(|order| (order, order.signal())) {
+                Some((_, SIGCHLD)) => self.child_changed = true,
+                // Before there is a command, zklock gives its place up to be stopped.
+                Some((_, SIGTSTP)) if stage == Stage::Waiting && is_orphaned() => {}
+                Some((order, signal)) => {
+                    continued |= signal == SIGCONT;
+                    self.forward(if stage == Stage::Running { order } else { Order::Signal(signal) });
+                }
+                None => break,
+            }
         }
+        self.readable[0] = false;
         self.send_signals();
         continued
+    }
+
+    /// Forwards a signal to the worker.
+    pub(super) fn forward(&mut self, order: Order) {
+        self.relayed.push_back(order.signal());
+        self.unsent.push_back(order);
     }
 
     /// Sends as many signals as the socket has room for. If the worker takes none, the deadline or the count of signals
     /// shows it.
     fn send_signals(&mut self) {
-        while let Some(&signal) = self.unsent.front() {
-            let sent = self.side.socket.send(&Order::Signal(signal));
+        while let Some(order) = self.unsent.front() {
+            let sent = self.side.socket.send(order);
             match sent.as_ref().map_err(io::Error::kind) {
                 Err(ErrorKind::WouldBlock) => return,
                 // A dead worker needs no signals.
@@ -101,17 +126,17 @@ impl Sources {
         (self.socket_closed || !self.unsent.is_empty()).then(|| clock::now() + LOOK_AFTER)
     }
 
-    /// Tells the worker that the kernel didn't stop zklock.
-    pub(super) fn tell_not_stopped(&self) {
-        // If the worker is gone or frozen, its death or its deadline shows it.
-        let _ = self.side.socket.send(&Order::NotStopped);
+    /// What becomes readable when there may be an input.
+    pub(super) fn sources(&self) -> [BorrowedFd<'_>; 2] {
+        let socket = if self.socket_closed { self.signals.as_fd() } else { self.side.socket.as_fd() };
+        [self.signals.as_fd(), socket]
     }
 
-    /// What becomes readable when there may be an input.
-    pub(super) fn readable(&self) -> [BorrowedFd<'_>; 3] {
-        let [interrupts, others] = self.signals.sources();
-        let socket = if self.socket_closed { others } else { self.side.socket.as_fd() };
-        [interrupts, others, socket]
+    /// Notes which of the [sources](Self::sources) may be readable.
+    pub(super) fn note(&mut self, readable: [bool; 2]) {
+        self.readable = readable;
+        // No signal may announce the end of a worker whose end of the socket is closed.
+        self.child_changed |= self.socket_closed;
     }
 }
 
@@ -121,32 +146,42 @@ impl MonitorSources for Sources {
     }
 
     fn relayed(&mut self) -> Option<i32> {
-        if self.relayed.is_empty() {
+        if self.relayed.is_empty() && (self.readable[0] || !self.unsent.is_empty()) {
             self.forward_signals();
         }
         self.relayed.pop_front()
     }
 
     fn death(&mut self) -> Option<Death> {
+        if !mem::take(&mut self.child_changed) {
+            return None;
+        }
         let status = match sys::reap_if_dead(self.side.worker) {
             // It is gone, however that came about.
-            Err(error) if error.raw_os_error() == Some(Errno::ECHILD as i32) => return Some(Death::Unknown),
-            status => status.context("can't observe the worker process"),
+            Err(error) if error.raw_os_error() == Some(Errno::ECHILD as i32) => Ok(Some(Death::Unknown)),
+            status => status.map(|status| status.map(death)).context("can't observe the worker process"),
         };
-        self.or_failure(status).map(death)
+        let death = self.or_failure(status);
+        // What it has reported before is read next.
+        self.readable[1] |= death.is_some();
+        death
     }
 
     /// The last report of all is the exit in the page, which comes after all messages.
     fn report(&mut self) -> Option<Report> {
-        let received = self.side.socket.receive().map(|received| match received {
-            Received::Message(report) => Some(report),
-            Received::Nothing => None,
-            Received::Closed => {
+        let received = mem::take(&mut self.readable[1]).then(|| self.side.socket.receive()).transpose();
+        let report = match self.or_failure(received.context("can't read from the worker process")) {
+            Some(Received::Message(report)) => {
+                self.readable[1] = true;
+                Some(report)
+            }
+            Some(Received::Closed) => {
                 self.socket_closed = true;
                 None
             }
-        });
-        self.or_failure(received.context("can't read from the worker process")).or_else(|| {
+            Some(Received::Nothing) | None => None,
+        };
+        report.or_else(|| {
             let exit = self.side.page.exit().filter(|&exit| self.exit != Some(exit))?;
             self.exit = Some(exit);
             Some(Report::Exit(exit))

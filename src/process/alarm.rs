@@ -1,5 +1,6 @@
 //! Waits for file descriptors until a moment on the boot clock.
 
+use std::array;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread;
@@ -29,13 +30,13 @@ impl Alarm {
         Ok(Self(TimerFd::new(ClockId::CLOCK_BOOTTIME, flags)?))
     }
 
-    /// Waits until one of `sources` is readable or `until` passes; a signal may end the wait too. The caller must check
-    /// which of these happened. Without `until` it waits forever.
+    /// Waits until one of `sources` is readable or `until` passes, and returns which may be readable; a signal may end the
+    /// wait too. Without `until` it waits forever.
     pub fn wait<const N: usize>(
         &self,
         sources: [BorrowedFd<'_>; N],
         until: Option<BootTime>,
-    ) -> io::Result<()> {
+    ) -> io::Result<[bool; N]> {
         match until {
             Some(until) => {
                 // Zero would disarm the timer.
@@ -48,15 +49,15 @@ impl Alarm {
         }
         let all = sources.into_iter().chain([self.0.as_fd()]);
         let mut ready: Vec<PollFd<'_>> = all.map(|source| PollFd::new(source, PollFlags::POLLIN)).collect();
-        let waited = persist(|| match poll(&mut ready, PollTimeout::NONE) {
-            Ok(_) | Err(Errno::EINTR) => Ok(()),
-            // The caller checks every source and the time, and so misses nothing.
+        let is_sure = match poll(&mut ready, PollTimeout::NONE) {
+            Ok(_) => true,
+            Err(Errno::EINTR) => false,
             Err(Errno::ENOMEM | Errno::EAGAIN) => {
                 thread::sleep(PAUSE);
-                Ok(())
+                false
             }
-            Err(error) => Err(error),
-        });
-        Ok(waited?)
+            Err(error) => return Err(error.into()),
+        };
+        Ok(array::from_fn(|index| !is_sure || ready[index].any() != Some(false)))
     }
 }

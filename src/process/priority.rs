@@ -2,18 +2,17 @@
 
 use anyhow::{Result, bail};
 use nix::libc;
-use nix::unistd::getpid;
 use rustix::process::setpriority_process;
 
-use super::{proc_file, proc_stat};
+use super::proc_file;
+use super::proc_stat::ProcessStat;
 
-/// The nice value to give the command, if zklock had one above zero and may have zero.
+/// The nice value to give the command, if zklock, of which this is the `stat`, had one above zero and may have zero.
 ///
 /// # Errors
 /// If zklock gets processor time only while no other process wants any (`SCHED_IDLE`, sched(7)): it could be too late to
 /// stop a command that has lost its lock.
-pub fn keep_nice_for_command() -> Result<Option<i32>> {
-    let Some(stat) = proc_stat::of(getpid()) else { return Ok(None) };
+pub fn keep_nice_for_command(stat: &ProcessStat) -> Result<Option<i32>> {
     if stat.policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_IDLE {
         bail!(
             "the scheduling policy SCHED_IDLE could keep zklock from stopping the command when the lock is lost: give it \

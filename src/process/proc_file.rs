@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use nix::unistd::Pid;
+
 /// Larger than any of these files usually is.
 const ENOUGH: usize = 1024;
 
@@ -13,6 +15,13 @@ pub fn read(path: impl AsRef<Path>) -> io::Result<String> {
     let mut content = Vec::with_capacity(ENOUGH);
     File::open(path)?.take(u64::MAX).read_to_end(&mut content)?;
     Ok(text(content))
+}
+
+/// The signals in this field of a process's `status`, such as `SigIgn`, one bit each.
+pub fn signals(process: Pid, field: &str) -> Option<u64> {
+    let status = read(format!("/proc/{process}/status")).ok()?;
+    let set = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+    u64::from_str_radix(set.trim(), 16).ok()
 }
 
 /// The text of such a file. A process may have any bytes in its name, and the kernel cuts it after 15 of them, if need

@@ -1,6 +1,6 @@
 //! Reads `/proc/PID/stat`: see `proc_pid_stat(5)`.
 
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpid};
 
 use super::proc_file;
 
@@ -17,8 +17,10 @@ pub struct ProcessStat {
     pub group: i32,
     /// Its session.
     pub session: i32,
-    /// The signal that stopped it, if it is stopped; zero if the kernel doesn't say which.
-    pub stopped_by: Option<i32>,
+    /// The process group in the foreground of its controlling terminal, if it has one.
+    pub foreground: Option<i32>,
+    /// Whether it is stopped.
+    pub is_stopped: bool,
     /// Whether its first thread has ended or is about to end.
     pub is_ending: bool,
     /// Its nice value.
@@ -35,6 +37,20 @@ pub fn of(pid: Pid) -> Option<ProcessStat> {
     parse(&proc_file::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Whether this process's group is orphaned: no other process of its session could continue it, so the kernel discards the
+/// terminal's stop signals.
+pub fn is_orphaned() -> bool {
+    let Some(own) = of(getpid()) else { return false };
+    let mut next = of(Pid::from_raw(own.parent));
+    while let Some(parent) = next {
+        if parent.group != own.group {
+            return parent.session != own.session;
+        }
+        next = of(Pid::from_raw(parent.parent));
+    }
+    true
+}
+
 /// The kernel's flag for a thread that has begun to end (`PF_EXITING`): from then on it inherits no orphans.
 const EXITING: u64 = 4;
 
@@ -48,18 +64,28 @@ pub fn parse(stat: &str) -> Option<ProcessStat> {
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
-    // After terminal and the terminal's foreground.
-    let flags: u64 = fields.nth(2)?.parse().ok()?;
+    // After the terminal's number.
+    let foreground = fields.nth(1)?.parse().ok().filter(|&group| group >= 0);
+    let flags: u64 = fields.next()?.parse().ok()?;
     let is_ending = is_dead || flags & EXITING != 0;
     // Fields 19, 22 and 41; the flags were field 9.
     let nice = fields.nth(9)?.parse().ok()?;
     let started = fields.nth(2)?.parse().ok()?;
     let policy = fields.nth(18).and_then(|policy| policy.parse().ok()).unwrap_or_default();
-    // Field 52, the exit code of a dead process.
-    let code = fields.nth(10).and_then(|code| code.trim_end().parse().ok()).unwrap_or_default();
-    let stopped_by = (state == "T").then_some(code);
-    let (pid, name) = (pid.parse().ok()?, name.to_owned());
-    Some(ProcessStat { pid, name, parent, group, session, stopped_by, is_ending, nice, policy, started })
+    let (pid, name, is_stopped) = (pid.parse().ok()?, name.to_owned(), state == "T");
+    Some(ProcessStat {
+        pid,
+        name,
+        parent,
+        group,
+        session,
+        foreground,
+        is_stopped,
+        is_ending,
+        nice,
+        policy,
+        started,
+    })
 }
 
 #[cfg(test)]
@@ -68,13 +94,14 @@ mod tests {
 
     #[test]
     fn a_name_may_contain_any_character() {
-        let process = |name: &str, stopped_by, is_ending| ProcessStat {
+        let process = |name: &str, is_stopped, is_ending| ProcessStat {
             pid: 12,
             name: name.to_owned(),
             parent: 3,
             group: 5,
             session: 6,
-            stopped_by,
+            foreground: Some(8),
+            is_stopped,
             is_ending,
             nice: 19,
             policy: 41,
@@ -84,10 +111,10 @@ mod tests {
             let after: Vec<String> = (10..=52).map(|field| field.to_string()).collect();
             parse(&format!("{before} 3 5 6 7 8 {flags} {}", after.join(" ")))
         };
-        assert_eq!(stat("12 (a) b) S", 4_194_560), Some(process("a) b", None, false)));
-        assert_eq!(stat("12 (sh) T", 4_194_560), Some(process("sh", Some(52), false)));
-        assert_eq!(stat("12 (sh) Z", 4_194_560), Some(process("sh", None, true)));
-        assert_eq!(stat("12 (sh) R", 4_194_564), Some(process("sh", None, true)));
+        assert_eq!(stat("12 (a) b) S", 4_194_560), Some(process("a) b", false, false)));
+        assert_eq!(stat("12 (sh) T", 4_194_560), Some(process("sh", true, false)));
+        assert_eq!(stat("12 (sh) Z", 4_194_560), Some(process("sh", false, true)));
+        assert_eq!(stat("12 (sh) R", 4_194_564), Some(process("sh", false, true)));
         assert_eq!(parse("12 (sh) R 3 4 5"), None);
         assert_eq!(parse("nonsense"), None);
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use log::Level;
-use nix::unistd::getpgrp;
+use nix::unistd::getpid;
 use zklock_core::exit::Exit;
 use zklock_core::message::Message;
 use zklock_core::path::NodePath;
@@ -87,7 +87,7 @@ pub(super) fn line(options: &Options) -> impl FnMut(Option<String>) + use<> {
     move |text| {
         if is_shown {
             match text {
-                Some(text) => output::draw_line(&text, getpgrp()),
+                Some(text) => output::draw_line(&text, getpid()),
                 None => erase(),
             }
         }

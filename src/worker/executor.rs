@@ -14,15 +14,15 @@ use zklock_core::path::LockPath;
 use zklock_core::queue::contender::AttemptIds;
 use zklock_core::queue::name::Mode;
 use zklock_core::run::{Effect, End, Input, Introduction, Notice};
-use zklock_core::signal::SIGTSTP;
 
 use crate::ensemble::Settings;
+use crate::job::spawn::SpawnError;
 use crate::job::{Job, PreparedLaunch};
 use crate::link::{WorkerSide, clean};
 use crate::output;
 use crate::plan::Invocation;
 use crate::process::{identity, service_manager, sys, thread};
-use crate::worker::inbox::Emitter;
+use crate::worker::inbox::{Emitter, KEYS};
 use crate::worker::loop_watch::LoopWatch;
 use crate::worker::main_session::MainSession;
 
@@ -143,13 +143,20 @@ impl<'a> Executor<'a> {
                 self.worker.own(millis, nodes);
             }
             Effect::StartCommand { variables, latest, deadline } => {
+                let unreceived = self.worker.join_group();
                 self.worker.command_begins(deadline);
                 let prepared = match self.prepared.take() {
                     Some(prepared) => prepared,
                     None => PreparedLaunch::new(self.invocation, self.worker)?,
                 };
-                let started = Job::start(prepared, &variables, self.worker, latest);
+                let started = match unreceived {
+                    Some(_) => Job::start(prepared, &variables, self.worker, latest),
+                    None => Err(SpawnError::MonitorEnding),
+                };
                 let started = started.map(|job| self.job = Some(job));
+                // The terminal sent these before the command was in the group.
+                let keys = KEYS.into_iter().filter(|key| unreceived.unwrap_or(0) >> (key - 1) & 1 == 1);
+                keys.for_each(|key| self.events.emit(Input::Signal(key)));
                 let started = started.map_err(|error| (error.code(), error.to_string()));
                 return Ok(Done::Answer(Input::Started(started)));
             }
@@ -157,18 +164,13 @@ impl<'a> Executor<'a> {
                 let answer = self.job.as_mut().map(|job| job.carry_out(effect)).transpose()?.flatten();
                 return Ok(answer.map_or(Done::Nothing, Done::Answer));
             }
-            // The other processes of a pipeline or script must stop as well, unless the terminal has already stopped
-            // them.
-            Effect::StopWithCommand(signal) => {
-                let stopped_alone = self.job.as_ref().is_some_and(Job::stopped_alone);
-                self.worker.stop(signal, stopped_alone || signal != SIGTSTP);
-            }
-            Effect::StopWaiting => self.worker.stop(SIGTSTP, false),
+            Effect::Stop(signal) => self.worker.stop(signal),
+            Effect::ContinueMonitor => self.worker.continue_monitor(),
             Effect::SetDeadline(deadline) => self.worker.set_deadline(deadline),
             Effect::CommandIsOver(exit, within) => self.worker.command_is_over(exit, within),
             Effect::Say(path, message) => self.say(&path, &message),
             Effect::Line(Some((path, text))) => {
-                output::draw_line(&format!("{path}: {text}"), self.worker.group);
+                output::draw_line(&format!("{path}: {text}"), self.worker.monitor);
             }
             Effect::Line(None) => output::erase_line(),
             Effect::Notify(Notice { status, extend }) => service_manager::notify(status.as_deref(), extend),

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use anyhow::{Context, Result};
-use nix::sys::signal::{SigSet, Signal};
+use nix::libc::SI_KERNEL;
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use zklock_core::pair::Order;
 use zklock_core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use zklock_core::run::Input;
+use zklock_core::signal::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
 use zklock_core::time::BootTime;
 
 use crate::ensemble::EventSink;
@@ -20,7 +21,11 @@ use crate::link::{Received, WorkerSide};
 use crate::process::alarm::Alarm;
 use crate::process::bell::Bell;
 use crate::process::persist::persist;
+use crate::process::sys;
 use crate::worker::main_session::MainSession;
+
+/// What the terminal sends to the process group of zklock. The worker is in it only while it starts the command.
+pub(super) const KEYS: [i32; 6] = [SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU];
 
 /// The reading end of the channel.
 #[derive(Debug)]
@@ -34,8 +39,7 @@ pub(super) struct Events {
 
 #[derive(Debug)]
 struct Sources {
-    /// SIGCHLD.
-    children: SignalFd,
+    signals: SignalFd,
     monitor_died: Cell<bool>,
 }
 
@@ -86,11 +90,12 @@ impl EventSink for Emitter {
 }
 
 impl Events {
-    /// Also reports the monitor's messages and changes of children as events from now on. SIGCHLD must be blocked.
+    /// Also reports the monitor's messages, changes of children and keys as events from now on. All signals must be
+    /// blocked.
     pub(super) fn listen(&mut self) -> io::Result<()> {
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        let children = SignalFd::with_flags(&SigSet::from(Signal::SIGCHLD), flags)?;
-        self.sources = Some(Sources { children, monitor_died: Cell::new(false) });
+        let signals = SignalFd::with_flags(&sys::set_of(KEYS.into_iter().chain([SIGCHLD])), flags)?;
+        self.sources = Some(Sources { signals, monitor_died: Cell::new(false) });
         Ok(())
     }
 
@@ -122,15 +127,17 @@ impl Events {
 
     /// Waits until the bell rings or `until` passes; the caller then checks for events and the time again.
     pub(super) fn wait(&self, worker: Option<&WorkerSide>, until: Option<BootTime>) -> io::Result<()> {
-        self.emitter.bell.sleep(|bell| match self.sources.as_ref().zip(worker) {
-            // A socket is always readable once its other end is closed.
-            Some((sources, _)) if sources.monitor_died.get() => {
-                self.alarm.wait([bell, sources.children.as_fd()], until)
+        self.emitter.bell.sleep(|bell| {
+            match self.sources.as_ref().zip(worker) {
+                // A socket is always readable once its other end is closed.
+                Some((sources, _)) if sources.monitor_died.get() => {
+                    self.alarm.wait([bell, sources.signals.as_fd()], until).map(drop)
+                }
+                Some((sources, worker)) => {
+                    self.alarm.wait([bell, sources.signals.as_fd(), worker.as_fd()], until).map(drop)
+                }
+                None => self.alarm.wait([bell], until).map(drop),
             }
-            Some((sources, worker)) => {
-                self.alarm.wait([bell, sources.children.as_fd(), worker.as_fd()], until)
-            }
-            None => self.alarm.wait([bell], until),
         })
     }
 }
@@ -140,7 +147,7 @@ impl Sources {
         while !self.monitor_died.get() {
             match worker.receive().context("can't read from zklock's first process")? {
                 Received::Message(Order::Signal(signal)) => emit(Input::Signal(signal)),
-                Received::Message(Order::NotStopped) => emit(Input::NotStopped),
+                Received::Message(Order::Key(signal)) => emit(Input::Key(signal)),
                 Received::Nothing => break,
                 Received::Closed => {
                     self.monitor_died.set(true);
@@ -150,9 +157,13 @@ impl Sources {
         }
         // One event is enough for all children, because its handler checks every child.
         let mut any = false;
-        while persist(|| self.children.read_signal()).context("can't read the signals of children")?.is_some()
-        {
-            any = true;
+        while let Some(info) = persist(|| self.signals.read_signal()).context("can't read signals")? {
+            let signal = i32::try_from(info.ssi_signo)?;
+            any |= signal == SIGCHLD;
+            // The command may have begun too late to get it.
+            if KEYS.contains(&signal) && info.ssi_code == SI_KERNEL {
+                emit(Input::Signal(signal));
+            }
         }
         if any {
             emit(Input::Child);

@@ -65,7 +65,11 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
     wait_until_done(CLEAN_UP, || nodes().is_empty() && left().is_empty());
     match (nodes(), left()) {
         (nodes, left) if nodes.is_empty() && left.is_empty() => harness.violation(),
-        (nodes, left) => Some(format!("left behind: nodes {nodes:?}, processes {left:?}")),
+        (nodes, left) => {
+            let status = |(pid, _): &(_, _)| std::fs::read_to_string(format!("/proc/{pid}/status"));
+            let states: Vec<_> = left.iter().flat_map(status).collect();
+            Some(format!("left behind: nodes {nodes:?}, processes {left:?}\n{}", states.join("\n")))
+        }
     }
 }
 

@@ -44,8 +44,8 @@ fn assert_got(running: &Running, expected: &[i32]) {
     assert_eq!(got, expected);
 }
 
-fn counter(case: &Case, options: &[&str], leaves: bool) -> Running {
-    let running = case.lock(options, signal_counter(leaves)).spawn();
+fn counter(case: &Case, options: &[&str]) -> Running {
+    let running = case.lock(options, signal_counter(false)).spawn();
     running.wait_for_stdout("ready", DEADLINE);
     running
 }
@@ -59,7 +59,7 @@ fn end(running: Running) {
 #[test]
 fn each_signal_that_is_no_fault_of_zklock_reaches_the_command_once() {
     let case = Case::new("each-of-64");
-    let running = counter(&case, &[], false);
+    let running = counter(&case, &[]);
     let forwarded: Vec<i32> = forwarded().filter(|&signal| signal != RTMAX).collect();
     assert_eq!(forwarded.len(), 19 + 30);
     for &signal in &forwarded {
@@ -76,7 +76,7 @@ fn each_signal_that_is_no_fault_of_zklock_reaches_the_command_once() {
 #[test]
 fn a_real_time_signal_reaches_the_command_as_often_as_it_was_sent() {
     let case = Case::new("real-time-queue");
-    let running = counter(&case, &[], false);
+    let running = counter(&case, &[]);
     freeze(running.pid());
     let sent = [RTMIN, 37, 37, 37, 41, 37, RTMIN];
     for signal in sent {
@@ -108,7 +108,7 @@ fn a_fault_of_zklock_ends_it_and_the_command() {
 #[test]
 fn a_stop_of_zklock_is_left_to_zklock() {
     let case = Case::new("stop-alone");
-    let running = counter(&case, &[], false);
+    let running = counter(&case, &[]);
     freeze(running.pid());
     assert!(!is_stopped(command_of(running.pid())));
     thaw(running.pid());
@@ -152,7 +152,7 @@ fn a_waiter_ignores_whatever_does_not_ask_it_to_end() {
 fn a_forced_stop_begins_with_the_chosen_real_time_signal() {
     for (option, signal) in [("RTMIN+3", 37), ("sigrtmax-2", 62), ("50", 50)] {
         let case = Case::new("real-time-stop");
-        let running = counter(&case, &["--kill-after", "60", "--signal", option], false);
+        let running = counter(&case, &["--kill-after", "60", "--signal", option]);
         case.zklock().args(["revoke", case.path()]).run().assert_code(0);
         running.wait_for_stdout(&format!("got {signal}"), DEADLINE);
         running.wait_for_stdout(&format!("got {}", libc::SIGCONT), DEADLINE);
@@ -162,37 +162,39 @@ fn a_forced_stop_begins_with_the_chosen_real_time_signal() {
     }
 }
 
-/// As after `setpgrp` in a script, and in what a shell with job control runs.
+/// As after `setpgrp` in a script, and in what a shell with job control runs. Without a terminal the first process leads a
+/// session, which it can't leave.
 #[test]
 fn a_command_that_joined_another_process_group_gets_each_signal_once() {
     let case = Case::new("left-its-group");
-    let running = counter(&case, &["--kill-after", "60"], true);
+    let mut terminal = case.lock(&["--kill-after", "60"], signal_counter(true)).in_terminal();
+    terminal.expect("ready", DEADLINE);
     let forwarded = [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1, RTMIN + 3];
     for signal in forwarded {
-        running.signal_number(signal);
-        running.wait_for_stdout(&format!("got {signal}"), DEADLINE);
+        sys::send(terminal.pid(), signal).expect("zklock");
+        terminal.expect(&format!("got {signal}\r\n"), DEADLINE);
     }
     case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-    running.wait_for_stdout(&format!("got {}", libc::SIGCONT), DEADLINE);
-    let text = running.stdout().text();
-    let count = |signal| text.matches(&format!("got {signal}\n")).count();
+    terminal.expect(&format!("got {}\r\n", libc::SIGCONT), DEADLINE);
+    let text = terminal.text();
+    let count = |signal| text.matches(&format!("got {signal}\r\n")).count();
     assert_eq!(forwarded.map(count), [2, 1, 1, 1], "{text}");
-    running.signal(Signal::SIGINT);
-    running.wait(DEADLINE).assert_code(123);
+    sys::send(terminal.pid(), libc::SIGINT).expect("zklock");
+    assert_eq!(terminal.wait(DEADLINE).code(), Some(123));
 }
 
 /// A stopped process can't end, whatever group it is in.
 #[test]
 fn a_stopped_command_that_joined_another_process_group_runs_on_for_a_signal_that_ends_it() {
     let case = Case::new("stopped-outside");
-    let running = counter(&case, &[], true);
-    let command = command_of(running.pid());
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
+    let mut terminal = case.lock(&[], signal_counter(true)).in_terminal();
+    terminal.expect("ready", DEADLINE);
+    let command = command_of(terminal.pid());
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
         freeze(command);
-        running.signal(signal);
-        wait_until("the signal", DEADLINE, || {
-            running.stdout().text().lines().any(|line| line == format!("got {}", signal as i32))
-        });
+        sys::send(terminal.pid(), signal).expect("zklock");
+        terminal.expect(&format!("got {signal}\r\n"), DEADLINE);
     }
-    end(running);
+    sys::send(command, libc::SIGKILL).expect("the command");
+    terminal.wait(DEADLINE);
 }

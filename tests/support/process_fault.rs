@@ -27,7 +27,7 @@ impl Fault {
             }
             Self::StopMonitor => (Signal::SIGSTOP, vec![Some(monitor)]),
             Self::StopWorker => (Signal::SIGSTOP, vec![worker]),
-            // As the terminal does it; the command isn't in the foreground.
+            // As the terminal does it; without one, a command that runs is never stopped.
             Self::Suspend => (Signal::SIGTSTP, vec![Some(group)]),
             Self::Terminate => (Signal::SIGTERM, vec![Some(monitor)]),
             _ => panic!("{self} has no signal"),

@@ -1,4 +1,4 @@
-//! In a script, the command gets the terminal when one of its processes needs it, whichever that is.
+//! In a script, the command reads from the terminal, whichever of its processes does.
 
 use super::{CTRL_C, assert_foreground};
 use crate::support::{Case, DEADLINE, Shell, has_namespaces, unshare};
@@ -26,7 +26,7 @@ fn assert_reads(shell: &mut Shell, case: &Case, text: &str) {
 }
 
 #[test]
-fn a_process_gets_the_terminal_although_its_leader_does_not_stop() {
+fn a_process_reads_whatever_its_leader_does_on_a_stop() {
     let case = Case::new("leader-goes-on");
     let mut shell = case.shell();
     let default = "env --default-signal=TTIN,TTOU";
@@ -44,9 +44,8 @@ fn a_process_gets_the_terminal_although_its_leader_does_not_stop() {
     }
 }
 
-/// Here the kernel sends TTOU.
 #[test]
-fn a_process_may_set_the_terminal_although_its_leader_does_not_stop() {
+fn a_process_may_set_the_terminal_whatever_its_leader_does_on_a_stop() {
     let case = Case::new("leader-sets");
     let mut shell = case.shell();
     let line = format!("$zklock {} -- timeout --foreground 60 stty sane; echo ended $?", case.path());
@@ -56,9 +55,8 @@ fn a_process_may_set_the_terminal_although_its_leader_does_not_stop() {
     assert_foreground(&mut shell);
 }
 
-/// The kernel lets it fail instead of stopping it.
 #[test]
-fn a_command_that_can_not_ask_has_the_terminal_from_the_start() {
+fn a_command_with_ignored_or_blocked_stops_reads() {
     let case = Case::new("can-not-ask");
     let mut shell = case.shell();
     for how in ["--ignore-signal=TTIN,TTOU", "--block-signal=TTIN,TTOU", "--block-signal=TTIN"] {
@@ -69,16 +67,15 @@ fn a_command_that_can_not_ask_has_the_terminal_from_the_start() {
 }
 
 #[test]
-fn a_process_that_takes_the_signal_for_an_interruption_reads_if_zklock_ignores_it() {
+fn a_process_that_takes_a_stop_for_an_interruption_reads() {
     let case = Case::new("interruption");
     let mut shell = case.shell();
     let command = "bash -c 'trap \"exit 9\" TTIN TTOU; read -r x; echo \"<$x>\"'";
-    let script = format!("(trap '' TTOU; exec $zklock {} -- {command}); exit $?", case.path());
-    assert_reads(&mut shell, &case, &script);
+    assert_reads(&mut shell, &case, &format!("$zklock {} -- {command}; exit $?", case.path()));
 }
 
 #[test]
-fn the_terminal_of_stdin_is_given_where_there_is_no_dev_tty() {
+fn a_command_reads_where_there_is_no_dev_tty() {
     let script = "mount -t tmpfs none /dev";
     if !has_namespaces("--mount", script) {
         return;
@@ -93,7 +90,7 @@ fn the_terminal_of_stdin_is_given_where_there_is_no_dev_tty() {
     }
 }
 
-/// As ssh does when it asks for a password: without zklock, the signal would never come.
+/// As ssh does when it asks for a password.
 #[test]
 fn a_process_that_catches_the_signal_and_then_stops_itself_reads_too() {
     let case = Case::new("stops-itself");

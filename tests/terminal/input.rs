@@ -90,9 +90,8 @@ fn fg_brings_a_background_job_to_the_foreground() {
     assert_foreground(&mut shell);
 }
 
-/// zklock gives the command the terminal before the exec fails.
 #[test]
-fn a_failed_start_returns_the_terminal_to_the_shell() {
+fn a_failed_start_leaves_the_terminal_with_the_shell() {
     let case = Case::new("failed-start");
     let mut shell = case.shell();
     shell.run(&format!("$zklock {} no-such-command", case.path()), DEADLINE);

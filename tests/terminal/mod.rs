@@ -4,6 +4,7 @@ mod asking;
 mod input;
 mod keys;
 mod scripts;
+mod shared_group;
 mod tostop;
 mod window;
 mod with_and_without;

@@ -40,7 +40,6 @@ fn one_ctrl_c_ends_a_loop() {
     }
 }
 
-/// The command is in the terminal's foreground, so Ctrl-C reaches only its process group.
 #[test]
 fn one_ctrl_c_ends_a_loop_whose_command_reads_from_the_terminal() {
     let case = Case::new("loop-read");
@@ -108,11 +107,7 @@ fn ctrl_c_in_a_script_reaches_the_command_once() {
 fn ctrl_z_stops_a_script_and_fg_continues_it() {
     let case = Case::new("script-stop");
     let mut shell = case.shell();
-    for command in [
-        "sh -c 'echo up; exec sleep 60'",
-        // This command has the terminal when the key is typed.
-        "sh -c 'read -r x; echo up; read -r x'",
-    ] {
+    for command in ["sh -c 'echo up; exec sleep 60'", "sh -c 'read -r x; echo up; read -r x'"] {
         let script = write_loop_script(&case, &format!("$zklock {} {command}", case.path()));
         shell.enter(&format!("bash {script}"), DEADLINE);
         shell.terminal().send(b"go\n");

@@ -71,22 +71,6 @@ fn a_stopped_command_dies_with_both_processes() {
     running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
 }
 
-/// Then only the parent-death signal reaches it.
-#[test]
-fn a_command_that_has_left_its_group_dies_with_both_processes() {
-    let case = Case::new("both-killed-outside");
-    let script = "$| = 1; open F, '/proc/' . getppid . '/stat'; my $monitor = (split ' ', (split /\\) /, <F>)[-1])[1]; \
-                  setpgrp(0, getpgrp($monitor)) or die $!; print qq(ready\n); sleep 61";
-    let running = case.lock(&["--session-timeout", "4"], ["perl", "-e", script]).spawn();
-    running.wait_for_stdout("ready", DEADLINE);
-    let command = command_of(running.pid());
-    assert_ne!(getpgid(Some(command)), Ok(command));
-    kill_both(&running);
-    wait_until("the command to die", DEADLINE, || !is_alive(command));
-    case.wait_for_contenders(0);
-    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
-}
-
 #[test]
 fn a_background_process_of_the_command_outlives_a_normal_end() {
     let case = Case::new("background-lives");

@@ -112,7 +112,9 @@ fn a_monitor_whose_loop_fails_ends_the_command_before_the_lock_is_free() {
     if !has_strace() {
         return;
     }
-    for calls in CALLS.into_iter().chain(["sendto:error=EIO"]) {
+    // It reads the worker's reports only when there are some.
+    let calls = CALLS.into_iter().filter(|calls| !calls.starts_with("recvfrom"));
+    for calls in calls.chain(["sendto:error=EIO"]) {
         let case = Case::new("failing-monitor");
         let queue = Queue::start(&case);
         let strace = fail(queue.first.pid(), calls);

@@ -32,8 +32,6 @@ pub enum Report {
     Stop {
         /// The terminal's signal that stopped it.
         signal: i32,
-        /// Whether the whole process group is to stop, because the signal reached no other process.
-        whole_group: bool,
         /// How often the worker had been continued when it sent this. If it is more by now, the report is outdated.
         continued: u64,
     },
@@ -55,8 +53,16 @@ pub struct OwnedNode {
 /// From the monitor to the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
-    /// Another process or the terminal sent zklock this signal.
+    /// Another process sent zklock this signal, or the terminal while no command could get it.
     Signal(i32),
-    /// zklock was to stop, but the kernel didn't stop it, because no process could continue it.
-    NotStopped,
+    /// The terminal sent this signal to zklock's process group, and so to the running command.
+    Key(i32),
+}
+
+impl Order {
+    /// The signal.
+    pub fn signal(self) -> i32 {
+        let (Self::Signal(signal) | Self::Key(signal)) = self;
+        signal
+    }
 }

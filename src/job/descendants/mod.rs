@@ -14,6 +14,7 @@ use anyhow::{Context, Result};
 use nix::unistd::{Pid, getpid};
 
 pub use self::sweep::{Left, Sweep, end_all};
+use crate::link;
 use crate::process::proc_file;
 use crate::process::proc_stat;
 
@@ -66,9 +67,9 @@ impl Observed {
     }
 }
 
-/// Whether the first thread of this process has begun to end. `false` if `/proc` hides the process.
-pub fn is_ending(pid: Pid) -> bool {
-    proc_stat::of(pid).is_some_and(|process| process.is_ending)
+/// Whether this process is the worker of a zklock.
+pub fn is_worker(pid: Pid) -> bool {
+    name(pid).as_deref().is_some_and(link::is_worker)
 }
 
 /// The current content of a file in `/proc`.
@@ -85,12 +86,15 @@ fn read_again(file: &File) -> Option<String> {
     }
 }
 
-/// The `roots` and all their descendants. A process that starts during the scan may be missed.
-pub fn with_descendants(roots: Vec<Pid>) -> Vec<Pid> {
+/// The `roots` and all their descendants, but for those below a process that `goes_below` refuses. A process that starts
+/// during the scan may be missed.
+pub fn with_descendants(roots: Vec<Pid>, goes_below: &dyn Fn(Pid) -> bool) -> Vec<Pid> {
     let mut all = roots;
     let mut next = 0;
     while let Some(&process) = all.get(next) {
-        all.extend(children_of(process));
+        if goes_below(process) {
+            all.extend(children_of(process));
+        }
         next += 1;
     }
     all
@@ -146,7 +150,7 @@ mod tests {
         let mut line = [0];
         child.stdout.take().map(|mut out| out.read_exact(&mut line)).transpose()?;
         let pid = Pid::from_raw(i32::try_from(child.id()).unwrap_or_default());
-        let found = with_descendants(vec![pid]);
+        let found = with_descendants(vec![pid], &|_| true);
         assert_eq!(found.len(), 2, "{found:?}");
         assert_eq!(name(pid).as_deref(), Some("sh"));
         for pid in found {

@@ -16,8 +16,7 @@ use nix::unistd::{Pid, getpgid};
 use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
 use zklock_core::time::BootTime;
 
-use super::{Children, children_of, is_child_of, name};
-use crate::link::is_worker;
+use super::{Children, children_of, is_child_of, is_worker, name};
 use crate::process::{clock, sys};
 
 /// The first pause between two rounds; each pause is twice as long as the last, unless something has changed.
@@ -177,7 +176,7 @@ impl Sweep {
     }
 
     fn has_grace(&self, pid: Pid) -> bool {
-        self.grace_until.is_some() && self.own != Some(pid) && name(pid).as_deref().is_some_and(is_worker)
+        self.grace_until.is_some() && self.own != Some(pid) && is_worker(pid)
     }
 
     /// When to look again if no child dies before.

@@ -2,7 +2,6 @@
 #![allow(unsafe_code, reason = "this is the one module for it; each block says why it is sound")]
 
 mod arguments;
-mod arrivals;
 mod children;
 mod dead_mans_switch;
 mod fork;
@@ -13,10 +12,8 @@ mod signals;
 mod spawn;
 mod start;
 mod unwinder;
-mod witness;
 
 pub use self::arguments::replace_arguments;
-pub use self::arrivals::Arrivals;
 pub use self::children::{any_dead_child, is_dead, reap, reap_if_dead};
 pub use self::dead_mans_switch::DeadMansSwitch;
 pub use self::fork::{ForkSide, die_with, lock_memory, split, wake_on_death_of};
@@ -24,9 +21,8 @@ pub use self::image::Image;
 pub use self::page::{SharedMoment, SharedPage};
 pub use self::process::{detach_from_caller, exit_at_once};
 pub use self::signals::{
-    contains, die_of, drop_handlers, ignore_until_exec, is_ignored, restore_ignored, send, send_to_group,
-    stop_by, stop_ignoring_children,
+    contains, die_of, drop_handlers, ignore_until_exec, restore_ignored, send, send_to_group, set_of,
+    stop_by, stop_ignoring_children, was_ignored,
 };
 pub use self::spawn::{Spawned, spawn};
 pub use self::start::ignore_signals_of_writes;
-pub use self::witness::start_witness;

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use nix::libc;
 
@@ -15,14 +15,10 @@ pub struct SharedPage {
     pub stage: AtomicU8,
     /// How zklock is to exit, once that is known.
     pub exit: AtomicU32,
-    /// The command's process group.
-    pub group: AtomicI32,
     /// How many forwarded signals the worker has taken.
     pub taken: AtomicU64,
     /// When the monitor must act.
     pub deadline: SharedMoment,
-    /// Until when other zklocks may release their locks.
-    pub latest: SharedMoment,
     /// The length of the path of a node that is being created.
     pub path_length: AtomicU64,
     /// This path. A longer one isn't shown.

@@ -5,8 +5,8 @@ use std::ptr;
 
 use nix::errno::Errno;
 use nix::libc;
-use nix::sys::signal::SigSet;
-use nix::unistd::Pid;
+use nix::sys::signal::{SigSet, SigmaskHow};
+use nix::unistd::{Pid, getpid};
 
 use super::start::ignored_since_start;
 use crate::process::persist::persist;
@@ -22,10 +22,21 @@ pub(super) fn disposition(signal: i32) -> Option<libc::sighandler_t> {
     }
 }
 
-/// Whether this process was started with `signal` ignored, if zklock catches it only now.
-pub fn is_ignored(signal: i32) -> bool {
-    let own = ignored_since_start().find(|&(own, _)| own == signal);
-    own.map_or_else(|| disposition(signal) == Some(libc::SIG_IGN), |(_, was_ignored)| was_ignored)
+/// Whether `signal` was ignored when zklock was started, of those that zklock itself ignores.
+pub fn was_ignored(signal: i32) -> Option<bool> {
+    ignored_since_start().find(|&(own, _)| own == signal).map(|(_, was_ignored)| was_ignored)
+}
+
+/// The set of these signals, which may be real-time ones, except for those that the C library keeps for itself, as musl
+/// does with the first.
+pub fn set_of(signals: impl IntoIterator<Item = i32>) -> SigSet {
+    let mut set = *SigSet::empty().as_ref();
+    for signal in signals {
+        // SAFETY: the set is initialised, and stays as it is if the number is refused.
+        unsafe { libc::sigaddset(&raw mut set, signal) };
+    }
+    // SAFETY: initialised above.
+    unsafe { SigSet::from_sigset_t_unchecked(set) }
 }
 
 /// Whether `signal`, which may be a real-time one, is in `mask`.
@@ -46,13 +57,11 @@ pub fn send_to_group(group: Pid, signal: i32) -> nix::Result<()> {
     persist(|| Errno::result(unsafe { libc::killpg(group.as_raw(), signal) })).map(drop)
 }
 
-/// Resets every signal that has a handler to its default. For a process that is about to exec: a handler would still
-/// deliver to zklock a signal that was meant for the command.
+/// Drops the handlers of Rust's standard library for a stack overflow: they would ignore the first SEGV or BUS that
+/// another process sends.
 pub fn drop_handlers() {
-    let has_handler = |&signal: &i32| {
-        disposition(signal).is_some_and(|found| !matches!(found, libc::SIG_DFL | libc::SIG_IGN))
-    };
-    for signal in (1..=libc::SIGRTMAX()).filter(has_handler) {
+    let has_handler = |&signal: &i32| disposition(signal) != Some(libc::SIG_IGN);
+    for signal in [libc::SIGSEGV, libc::SIGBUS].into_iter().filter(has_handler) {
         // SAFETY: the default runs no handler of zklock's.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
@@ -64,12 +73,14 @@ pub fn stop_ignoring_children() -> bool {
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) == libc::SIG_IGN }
 }
 
-/// Ignores what was ignored when zklock was started, of what zklock itself ignores, and with `children` SIGCHLD, which it
-/// catches. For a process that is about to exec and has dropped its handlers.
+/// Gives what zklock itself ignores its default again, unless it was ignored when zklock was started, and ignores SIGCHLD
+/// if that was (`children`). For a process that is about to exec.
 pub fn restore_ignored(children: bool) {
-    for (signal, ignored) in ignored_since_start().chain([(libc::SIGCHLD, children)]) {
+    let defaults = ignored_since_start().filter(|&(_, was_ignored)| !was_ignored);
+    let children = children.then_some((libc::SIGCHLD, libc::SIG_IGN));
+    for (signal, action) in defaults.map(|(signal, _)| (signal, libc::SIG_DFL)).chain(children) {
         // SAFETY: neither disposition runs a handler of zklock's.
-        unsafe { libc::signal(signal, if ignored { libc::SIG_IGN } else { libc::SIG_DFL }) };
+        unsafe { libc::signal(signal, action) };
     }
 }
 
@@ -87,44 +98,18 @@ pub fn ignore_until_exec(signal: i32) {
 
 /// Ends this process by `signal`. Returns only if that fails.
 pub fn die_of(signal: i32) {
-    // SAFETY: the default disposition runs no handler of zklock's; the set is initialised by sigemptyset before use.
-    unsafe {
-        libc::signal(signal, libc::SIG_DFL);
-        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-        libc::sigemptyset(set.as_mut_ptr());
-        libc::sigaddset(set.as_mut_ptr(), signal);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, set.as_ptr(), ptr::null_mut());
-        libc::raise(signal);
-    }
+    // SAFETY: the default disposition runs no handler of zklock's.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    let _ = set_of([signal]).thread_unblock();
+    let _ = send(getpid(), signal);
 }
 
-/// Stops this process, or with `whole_group` its process group, as the terminal's signal `signal` would, unless
-/// `goes_on` says that zklock was continued meanwhile. Returns when the process is continued; immediately if no process
-/// could continue it, because the kernel doesn't stop an orphaned group. For a process in which no other thread takes
-/// signals.
-pub fn stop_by(signal: i32, whole_group: bool, mut goes_on: impl FnMut() -> bool) {
-    let mut found = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: `found` and `mask` are valid to write to, and read back only if the calls that fill them succeeded; the
-    // previous state is restored. No handler of zklock's runs for `signal` meanwhile.
-    unsafe {
-        let mut default = MaybeUninit::<libc::sigaction>::zeroed().assume_init();
-        default.sa_sigaction = libc::SIG_DFL;
-        let mut mask = MaybeUninit::<libc::sigset_t>::zeroed();
-        let mut only = MaybeUninit::<libc::sigset_t>::zeroed();
-        libc::sigemptyset(only.as_mut_ptr());
-        libc::sigaddset(only.as_mut_ptr(), signal);
-        if libc::sigaction(signal, &raw const default, found.as_mut_ptr()) != 0 {
-            return;
-        }
-        // The signal is blocked first and so stays pending. A later SIGCONT makes the kernel discard it, and `goes_on`
-        // sees an earlier one.
-        libc::pthread_sigmask(libc::SIG_BLOCK, only.as_ptr(), mask.as_mut_ptr());
-        libc::kill(if whole_group { 0 } else { libc::getpid() }, signal);
-        if goes_on() {
-            // Ignoring a signal discards a pending one.
-            libc::signal(signal, libc::SIG_IGN);
-        }
-        libc::pthread_sigmask(libc::SIG_SETMASK, mask.as_ptr(), ptr::null_mut());
-        libc::sigaction(signal, found.as_ptr(), ptr::null_mut());
-    }
+/// Stops this process by this signal of the terminal. Returns when it is continued; immediately if no process could continue
+/// it, because the kernel doesn't stop an orphaned group, or if it has been continued meanwhile, because that discards the
+/// signal. For a process in which no other thread takes signals.
+pub fn stop_by(signal: i32) {
+    let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);
+    let _ = send(getpid(), signal);
+    let _ = set_of([signal]).thread_unblock();
+    let _ = mask.and_then(|mask| mask.thread_set_mask());
 }

@@ -87,13 +87,8 @@ pub enum WorkerFailure {
 /// An action for the monitor's loop, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MonitorEffect {
-    /// Stop as the terminal's signal would have done, unless zklock is continued meanwhile.
-    Stop {
-        /// The terminal's signal.
-        signal: i32,
-        /// Whether the whole process group is to stop.
-        whole_group: bool,
-    },
+    /// Stop by this signal of the terminal, unless zklock is continued meanwhile.
+    Stop(i32),
     /// Kill the worker, which may be alive, and reap it. The answer is [`MonitorInput::Ended`].
     EndWorker,
     /// The worker is reaped, and no other process is to be ended. The answer is [`MonitorInput::Ended`].
@@ -101,8 +96,6 @@ pub enum MonitorEffect {
     /// Kill the worker, if it is alive, and every process of the command. The answer is [`MonitorInput::Ended`] or
     /// [`MonitorInput::GaveUp`].
     EndEverybody,
-    /// Take the terminal back from the command, if the command has it.
-    TakeTerminal,
     /// Tell the service manager that the end takes this long.
     ExtendTimeout(Duration),
     /// Delete what is left on the servers. The answer is [`MonitorInput::Cleaned`].
@@ -244,8 +237,8 @@ impl Monitor {
                 (self.session_timeout, self.nodes) = (Duration::from_millis(session_timeout), nodes);
             }
             // A stop with an old count is outdated: the worker hadn't yet learned that zklock is continued.
-            Report::Stop { signal, whole_group, continued } if is_watching && continued == self.continued => {
-                return vec![MonitorEffect::Stop { signal, whole_group }];
+            Report::Stop { signal, continued } if is_watching && continued == self.continued => {
+                return vec![MonitorEffect::Stop(signal)];
             }
             // `DeadlineChanged` needs no effect, since the monitor reads the page next.
             Report::DeadlineChanged | Report::Stop { .. } => {}
@@ -296,21 +289,18 @@ impl Monitor {
     ) -> Vec<MonitorEffect> {
         let exit = self.exit(&failure, worker);
         let message = MonitorMessage::Worker { failure, stage: worker.stage };
-        let mut effects = vec![MonitorEffect::TakeTerminal];
         let leftover = LeftoverNodes {
             session_timeout: self.session_timeout,
             nodes: self.nodes.clone(),
             pending_create,
         };
         if leftover.is_empty() {
-            effects.extend(self.say_and_finish([message], exit));
-        } else {
-            self.state = MonitorState::Cleaning(message, exit);
-            // Until the nodes are gone by themselves.
-            effects.push(MonitorEffect::ExtendTimeout(self.session_timeout + LEAVING));
-            effects.push(MonitorEffect::Clean(leftover));
+            return self.say_and_finish([message], exit);
         }
-        effects
+        self.state = MonitorState::Cleaning(message, exit);
+        // Until the nodes are gone by themselves.
+        let longer = MonitorEffect::ExtendTimeout(self.session_timeout + LEAVING);
+        vec![longer, MonitorEffect::Clean(leftover)]
     }
 
     /// zklock's exit after a failure of the worker.

@@ -10,7 +10,6 @@ use crate::path::{LockPath, NodePath};
 use crate::protocol::{Asker, Request, SessionKey};
 #[cfg(doc)]
 use crate::run::Input;
-use crate::signal::{SIGTSTP, SIGTTIN, SIGTTOU};
 use crate::time::BootTime;
 
 /// An action for the worker, in order.
@@ -47,10 +46,10 @@ pub enum Effect {
     },
     /// Act on the job. Without one there is nothing to do.
     Job(JobEffect),
-    /// Have the monitor stop by this signal, as the command did.
-    StopWithCommand(i32),
-    /// Have the monitor stop while no command runs.
-    StopWaiting,
+    /// Have the monitor stop by this signal, as the command did, or as a command would that isn't started yet.
+    Stop(i32),
+    /// The command runs again: continue the monitor, if it is stopped.
+    ContinueMonitor,
     /// Set when the monitor must end the command in place of a worker that is hung or stopped. Until then, other zklocks
     /// among the command's processes may release their locks.
     SetDeadline(Option<BootTime>),
@@ -77,20 +76,13 @@ pub enum Effect {
 pub enum JobEffect {
     /// Send this signal to the command's first process only.
     SignalLeader(i32),
-    /// Send this signal to the command's process group.
+    /// Send this signal to the command's processes in its process group.
     SignalGroup(i32),
     /// Send this signal to every process of the command, including those that left its group.
     SignalAll(i32),
-    /// Continue these stopped processes of the command's process group.
-    ContinueStopped(StoppedBy),
-    /// Leave the session, unless zklock or the command has the terminal. From then on the command's process group is
-    /// orphaned, as zklock's is, and the kernel treats it as such.
-    LeaveSession,
-    /// Give the command the terminal's foreground.
-    GiveTerminal,
-    /// Take the terminal back from the command, which has stopped.
-    TakeTerminal,
-    /// Resume a command that has stopped with zklock: give the terminal back to it if zklock has it, and continue it.
+    /// Continue the stopped processes of the command's process group.
+    ContinueStopped,
+    /// Continue them, if the command's first process is still stopped and hasn't been continued meanwhile.
     Resume,
     /// Reap orphans, and check the command. Answered immediately by [`Input::Children`].
     LookAtChildren {
@@ -127,25 +119,4 @@ pub enum End {
     Exit(Exit),
     /// zklock exits this way, and this process stays to delete what may be left.
     Leave(Exit, Option<LeftoverNodes>),
-}
-
-/// What stopped the processes that are meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoppedBy {
-    AnySignal,
-    /// Not STOP.
-    Terminal,
-    /// They read from the terminal or set it in the background.
-    NeedOfTerminal,
-}
-
-impl StoppedBy {
-    /// Whether this signal's stop is meant.
-    pub fn includes(self, signal: i32) -> bool {
-        match self {
-            Self::AnySignal => true,
-            Self::Terminal => matches!(signal, SIGTTIN | SIGTTOU | SIGTSTP),
-            Self::NeedOfTerminal => matches!(signal, SIGTTIN | SIGTTOU),
-        }
-    }
 }

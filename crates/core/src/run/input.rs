@@ -13,10 +13,10 @@ use crate::time::BootTime;
 pub enum Input {
     /// No other event is pending. The command is started only on this input, so that every earlier event comes first.
     Tick,
-    /// Another process or the terminal sent zklock this signal.
+    /// Another process sent zklock this signal, or the terminal while no command could get it.
     Signal(i32),
-    /// zklock was to stop, but the kernel didn't stop it, because no process could continue it.
-    NotStopped,
+    /// The terminal sent this signal to zklock's process group, and so to the running command.
+    Key(i32),
     MonitorDied,
     /// At least one child changed its state.
     Child,
@@ -33,8 +33,6 @@ pub enum Input {
     Children {
         /// A change of the command's first process.
         leader: Option<LeaderChange>,
-        /// A stop of the command's whole process group, which need not stop its first process.
-        group: Option<Stop>,
         /// Whether that process is the only one left of the command. Only if requested.
         none_left: bool,
     },
@@ -62,31 +60,9 @@ pub enum LeaderChange {
         /// The signal that killed it, if one did.
         by: Option<i32>,
     },
-    Stopped(Stop),
+    /// By this signal.
+    Stopped(i32),
     Continued,
-}
-
-/// A stop of the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stop {
-    /// The signal.
-    pub signal: i32,
-    /// The process group that has the terminal.
-    pub terminal: Foreground,
-    /// Whether zklock's process group is orphaned: no process could continue it, so the kernel discards the terminal's
-    /// stop signals there, and would discard the command's without zklock.
-    pub orphaned: bool,
-}
-
-/// The process group that has the terminal's foreground.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Foreground {
-    /// The command's group.
-    Job,
-    /// zklock's own group.
-    Zklock,
-    /// Another group, or there is no terminal.
-    Other,
 }
 
 /// The result of a round of killing.

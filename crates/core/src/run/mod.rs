@@ -22,8 +22,8 @@ use std::time::Duration;
 
 use self::claim::Claim;
 pub use self::drive::{Driver, Step};
-pub use self::effect::{Effect, End, JobEffect, Notice, StoppedBy};
-pub use self::input::{Foreground, Input, Introduction, KillRound, LeaderChange, Stop};
+pub use self::effect::{Effect, End, JobEffect, Notice};
+pub use self::input::{Input, Introduction, KillRound, LeaderChange};
 pub use self::nested::Variables;
 pub use self::plan::{Plan, Surroundings};
 use self::progress::{Progress, Shown, Wait};

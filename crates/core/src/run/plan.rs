@@ -50,6 +50,8 @@ pub struct Plan {
     pub kill_after: Duration,
     /// The command's name in messages.
     pub command: String,
+    /// Whether zklock has a controlling terminal: the command shares its process group then.
+    pub has_terminal: bool,
     /// Whether a waiting line is shown.
     pub shows_line: bool,
     /// Whether a service manager is told about the run.
@@ -67,6 +69,8 @@ pub struct Plan {
 pub struct Surroundings {
     /// When the run begins.
     pub began: BootTime,
+    /// Whether zklock has a controlling terminal.
+    pub has_terminal: bool,
     /// Whether a waiting line can be shown.
     pub shows_line: bool,
     /// Whether a service manager is told about the run.

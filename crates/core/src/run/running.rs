@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::JobEffect::{LookAtChildren, TakeTerminal};
+use super::JobEffect::LookAtChildren;
 use super::progress::{EXTENSION, Shown, Wait, tell_manager};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
 use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
@@ -47,7 +47,7 @@ pub(super) struct Running {
 impl Running {
     pub(super) fn begin(ctx: &Context<'_>) -> Self {
         Self {
-            supervisor: Supervisor::new(ctx.plan.signal, ctx.plan.single_child),
+            supervisor: Supervisor::new(ctx.plan),
             lost: None,
             surely_lost: false,
             lost_lock: None,
@@ -79,19 +79,10 @@ impl Running {
                 self.happened(JobInput::Look { latest }, ctx);
             }
             Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),
-            Input::NotStopped => self.happened(JobInput::NotStopped, ctx),
-            Input::MonitorDied => {
-                // The caller goes on as soon as the monitor is dead, and may need the terminal.
-                ctx.emit(Effect::Job(TakeTerminal));
-                self.lose(Loss::MonitorDied, ctx);
-            }
+            Input::Key(signal) => self.happened(JobInput::Key(signal), ctx),
+            Input::MonitorDied => self.lose(Loss::MonitorDied, ctx),
             Input::Child => ctx.emit(Effect::Job(LookAtChildren { all: self.supervisor.is_stopping() })),
-            Input::Children { leader, group, none_left } => {
-                self.children(leader, none_left, ctx);
-                if let Some(stop) = group {
-                    self.happened(JobInput::GroupStopped(stop), ctx);
-                }
-            }
+            Input::Children { leader, none_left } => self.children(leader, none_left, ctx),
             Input::KillRound(round) => self.killed(round, ctx),
             Input::Reaped(exit) => return self.reaped(exit, ctx),
             Input::Session(key, change) => {
@@ -219,7 +210,7 @@ impl Running {
     fn happened(&mut self, input: JobInput, ctx: &mut Context<'_>) {
         let was_stopped = self.supervisor.is_stopped();
         for effect in self.supervisor.on(input, ctx.now) {
-            if let Effect::StopWithCommand(signal) = effect {
+            if let Effect::Stop(signal) = effect {
                 self.report_suspension(signal, ctx);
             }
             ctx.emit(effect);
@@ -247,7 +238,6 @@ impl Running {
         let (plan, claim) = (ctx.plan, &ctx.state.claim);
         let until_stop = claim.lease().map(|lease| ctx.now.until(lease.stop_at(plan.kill_after)));
         let limit = claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX));
-        // A zklock around this one may give it the terminal. Otherwise the shell reports why it stopped.
         let wants_terminal = matches!(signal, SIGTTIN | SIGTTOU);
         let (command, held) = (plan.command.clone(), self.lost.is_none());
         ctx.say(Message::Suspended { command, wants_terminal, held });
@@ -286,15 +276,8 @@ impl Running {
         let look = lease.map(|lease| now + lease.step() / 2);
         let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
         let kill_again = self.kill_again_at.filter(|_| self.supervisor.has_killed());
-        let moments = [
-            stop_at,
-            look,
-            kill_again,
-            claim.next_due(),
-            self.supervisor.kills_at(),
-            self.supervisor.checks_children_at(),
-            self.record_held_at(),
-        ];
+        let moments =
+            [stop_at, look, kill_again, claim.next_due(), self.supervisor.kills_at(), self.record_held_at()];
         moments.into_iter().flatten().min()
     }
 

@@ -1,8 +1,8 @@
 //! The command of a zklock: a few processes, some of which obey TERM, ignore it, linger or leave the process group.
 
 use zklock_core::exit::Exit;
-use zklock_core::run::{Foreground, LeaderChange, Stop};
-use zklock_core::signal::{SIGKILL, SIGTSTP};
+use zklock_core::run::LeaderChange;
+use zklock_core::signal::SIGKILL;
 
 /// How a command behaves.
 #[derive(Debug, Clone)]
@@ -47,8 +47,8 @@ pub(crate) struct Command {
     pub(crate) ended_by_itself: bool,
     /// If KILL ends the leader, it may come from another process than zklock.
     may_be_killed: bool,
-    /// The worker was told that the leader stopped.
-    pub(crate) stop_told: bool,
+    /// The leader has stopped or continued, and its parent hasn't seen it.
+    pub(crate) unseen: Option<LeaderChange>,
 }
 
 impl Command {
@@ -71,14 +71,7 @@ impl Command {
         });
         let processes = std::iter::once(leader).chain(others).collect();
         let may_be_killed = behaviour.exit == Exit::Signal(SIGKILL);
-        Self {
-            started: now,
-            processes,
-            reaped: false,
-            ended_by_itself: false,
-            may_be_killed,
-            stop_told: false,
-        }
+        Self { started: now, processes, reaped: false, ended_by_itself: false, may_be_killed, unseen: None }
     }
 
     /// A command that is itself a zklock and ends when that zklock does. Before it has begun, a signal ends it
@@ -120,15 +113,13 @@ impl Command {
         &self.processes[0]
     }
 
-    /// What its parent sees of the leader. A stop is seen once.
+    /// What its parent sees of the leader. A stop or continuation is seen once.
     pub(crate) fn leader_change(&mut self) -> Option<LeaderChange> {
-        let stopped = std::mem::take(&mut self.stop_told) && self.leader().stopped.is_some();
         if self.leader().dead {
             let by = if let Exit::Signal(signal) = self.leader().exit { Some(signal) } else { None };
             return Some(LeaderChange::Died { by });
         }
-        let stop = Stop { signal: SIGTSTP, terminal: Foreground::Job, orphaned: false };
-        stopped.then_some(LeaderChange::Stopped(stop))
+        self.unseen.take()
     }
 
     /// Whether any of its processes runs.

@@ -123,10 +123,7 @@ fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
                         driver.answer(MonitorInput::Ended(played.worker(), None));
                     }
                     MonitorEffect::Clean(_) => driver.answer(MonitorInput::Cleaned(true)),
-                    MonitorEffect::Stop { .. }
-                    | MonitorEffect::TakeTerminal
-                    | MonitorEffect::ExtendTimeout(_)
-                    | MonitorEffect::Say(_) => {}
+                    MonitorEffect::Stop(_) | MonitorEffect::ExtendTimeout(_) | MonitorEffect::Say(_) => {}
                 }
             }
             MonitorStep::Wait(until) => {
@@ -189,7 +186,7 @@ fn reports() -> Vec<Report> {
     vec![
         Report::DeadlineChanged,
         Report::Nodes { session_timeout: 4000, nodes },
-        Report::Stop { signal: SIGTSTP, whole_group: true, continued: 0 },
+        Report::Stop { signal: SIGTSTP, continued: 0 },
         Report::Exit(Exit::Code(7)),
         Report::Leave(LEFT),
     ]

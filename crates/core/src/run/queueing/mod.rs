@@ -88,7 +88,7 @@ impl Queueing {
             // The caller has already seen zklock die.
             Input::MonitorDied => return Some(Next::leave(Exit::Signal(SIGKILL))),
             Input::Signal(SIGTSTP) => self.suspend(ctx),
-            Input::Signal(SIGCONT) | Input::NotStopped => self.go_on(ctx),
+            Input::Signal(SIGCONT) => self.go_on(ctx),
             Input::Signal(signal) => ctx.say(Message::SignalIgnored(signal)),
             Input::OutputFlushed if self.start == StartProgress::AwaitsMessages => {
                 self.start = StartProgress::MessagesWritten;
@@ -176,7 +176,7 @@ impl Queueing {
         ctx.erase_line();
         // The message is written before the shell's prompt.
         ctx.emit(Effect::FlushBeforeStop(ctx.state.claim.time_to_spare()));
-        ctx.emit(Effect::StopWaiting);
+        ctx.emit(Effect::Stop(SIGTSTP));
     }
 
     /// zklock was continued, or couldn't stop.

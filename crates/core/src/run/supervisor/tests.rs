@@ -1,17 +1,24 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::run::JobEffect::{
-    ContinueStopped, GiveTerminal, Kill, LeaveSession, Reap, Resume, SignalAll, SignalGroup, SignalLeader,
-    TakeTerminal,
-};
-use crate::signal::{RTMIN, SIGHUP, SIGQUIT, SIGUSR1, SIGWINCH};
+use crate::run::JobEffect::{ContinueStopped, Kill, Reap, Resume, SignalAll, SignalGroup, SignalLeader};
+use crate::run::tests::script::plan;
+use crate::signal::{RTMIN, SIGHUP, SIGQUIT, SIGTTIN, SIGTTOU, SIGUSR1, SIGWINCH};
 
 const NOW: BootTime = BootTime::from_nanos(1_000_000_000);
 
-fn running_job() -> Supervisor {
-    Supervisor::new(SIGTERM, false)
+fn job(signal: i32, single_child: bool) -> Supervisor {
+    Supervisor::new(&Plan { signal, single_child, ..plan() })
 }
+
+fn running_job() -> Supervisor {
+    job(SIGTERM, false)
+}
+
+fn at_a_terminal() -> Supervisor {
+    Supervisor::new(&Plan { has_terminal: true, ..plan() })
+}
+
 const SOON: BootTime = BootTime::from_nanos(2_000_000_000);
 const LATE: BootTime = BootTime::from_nanos(9_000_000_000);
 
@@ -19,21 +26,13 @@ fn must_stop() -> JobInput {
     JobInput::MustStop { grace: Duration::from_secs(1), kill_at: LATE }
 }
 
-const GIVES: [Effect; 2] = [Effect::Job(GiveTerminal), Effect::Job(SignalGroup(SIGCONT))];
-const UNDONE: [Effect; 2] = [Effect::Job(LeaveSession), Effect::Job(SignalGroup(SIGCONT))];
-const ENDS: Effect = Effect::Job(ContinueStopped(StoppedBy::AnySignal));
+const ENDS: Effect = Effect::Job(ContinueStopped);
 
-fn stop(signal: i32, terminal: Foreground) -> Stop {
-    Stop { signal, terminal, orphaned: false }
+fn leader_stopped(signal: i32) -> JobInput {
+    JobInput::Leader(LeaderChange::Stopped(signal))
 }
 
-fn leader_stopped(signal: i32, terminal: Foreground) -> JobInput {
-    JobInput::Leader(LeaderChange::Stopped(stop(signal, terminal)))
-}
-
-fn suspends(signal: i32) -> [Effect; 2] {
-    [Effect::Job(TakeTerminal), Effect::StopWithCommand(signal)]
-}
+const CONTINUED: JobInput = JobInput::Leader(LeaderChange::Continued);
 
 /// Checks that this input makes the supervisor kill the job, and does nothing else.
 fn check_kills(supervisor: &mut Supervisor, input: JobInput, now: BootTime) {
@@ -83,8 +82,8 @@ fn a_term_to_the_command_alone_goes_to_its_group_once() {
     assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
     let mut supervisor = running_job();
     supervisor.on(JobInput::Signalled(SIGTERM), NOW);
-    assert_eq!(supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW), suspends(SIGTSTP));
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
+    supervisor.on(leader_stopped(SIGTSTP), NOW);
+    assert_eq!(supervisor.on(CONTINUED, NOW), []);
     assert_eq!(supervisor.on(died, NOW), [Effect::Job(Reap)], "the group has got it");
     for by in [None, Some(SIGINT), Some(SIGHUP)] {
         assert_eq!(running_job().on(JobInput::Leader(LeaderChange::Died { by }), NOW), [Effect::Job(Reap)]);
@@ -121,112 +120,41 @@ fn a_second_signal_within_the_grace_kills_immediately() {
 }
 
 #[test]
-fn a_job_that_asks_gets_the_terminal_and_a_stop_stops_zklock() {
-    let stopped = |signal, terminal| running_job().on(leader_stopped(signal, terminal), NOW);
-    assert_eq!(stopped(SIGTTIN, Foreground::Zklock), GIVES);
-    assert_eq!(stopped(SIGTTIN, Foreground::Other), suspends(SIGTTIN));
-    assert_eq!(stopped(SIGTSTP, Foreground::Job), suspends(SIGTSTP));
-    assert_eq!(stopped(SIGSTOP, Foreground::Job), suspends(SIGTSTP));
-    assert_eq!(stopped(SIGSTOP, Foreground::Other), [], "another process stopped only the job");
-}
-
-#[test]
-fn a_group_that_asks_gets_the_terminal_whatever_its_leader_does() {
-    let stopped = |signal, terminal| running_job().on(JobInput::GroupStopped(stop(signal, terminal)), NOW);
-    for signal in [SIGTTIN, SIGTTOU] {
-        assert_eq!(stopped(signal, Foreground::Zklock), GIVES);
-        assert_eq!(stopped(signal, Foreground::Other), suspends(signal));
-        assert_eq!(stopped(signal, Foreground::Job), [], "it has the terminal already");
-    }
-    for terminal in [Foreground::Job, Foreground::Zklock, Foreground::Other] {
-        for signal in [SIGTSTP, SIGSTOP] {
-            assert_eq!(stopped(signal, terminal), [], "a shell wouldn't see a stopped job");
-        }
-    }
-    // Leader and group are seen to stop in either order.
-    let inputs = [
-        leader_stopped(SIGTTIN, Foreground::Other),
-        JobInput::GroupStopped(stop(SIGTTIN, Foreground::Other)),
-    ];
-    for [first, second] in [inputs, [inputs[1], inputs[0]]] {
-        let mut supervisor = running_job();
-        assert_eq!(supervisor.on(first, NOW), suspends(SIGTTIN));
-        supervisor.on(second, NOW);
-        assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
+fn at_a_terminal_zklock_stops_and_continues_with_the_first_process() {
+    for (signal, stops) in [(SIGTTIN, SIGTTIN), (SIGTTOU, SIGTTOU), (SIGTSTP, SIGTSTP), (SIGSTOP, SIGTSTP)] {
+        let mut supervisor = at_a_terminal();
+        assert_eq!(supervisor.on(leader_stopped(signal), NOW), [Effect::Stop(stops)]);
+        assert!(supervisor.is_stopped());
+        assert_eq!(supervisor.on(CONTINUED, NOW), [Effect::ContinueMonitor]);
         assert!(!supervisor.is_stopped());
     }
 }
 
 #[test]
-fn a_stop_that_the_kernel_would_discard_is_undone_each_time() {
+fn without_a_terminal_only_the_command_stops() {
     let mut supervisor = running_job();
-    for _ in 0..2 {
-        for signal in [SIGTTIN, SIGTTOU, SIGTSTP] {
-            for terminal in [Foreground::Job, Foreground::Zklock, Foreground::Other] {
-                let stop = Stop { orphaned: true, ..stop(signal, terminal) };
-                let gives = signal != SIGTSTP && terminal == Foreground::Zklock;
-                let expected = if gives { GIVES } else { UNDONE };
-                assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW), expected);
-                assert_eq!(supervisor.on(JobInput::GroupStopped(stop), NOW), expected);
-                assert!(!supervisor.is_stopped());
-            }
-        }
-    }
-    let stop = Stop { orphaned: true, ..stop(SIGSTOP, Foreground::Job) };
-    assert_eq!(supervisor.on(JobInput::GroupStopped(stop), NOW), []);
-    assert_eq!(
-        supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW),
-        [],
-        "STOP is never discarded"
-    );
+    assert_eq!(supervisor.on(leader_stopped(SIGSTOP), NOW), []);
     assert!(supervisor.is_stopped());
+    assert_eq!(supervisor.on(CONTINUED, NOW), []);
+    assert!(!supervisor.is_stopped());
 }
 
 #[test]
-fn late_stops_are_undone_for_a_while_if_the_kernel_does_not() {
-    let stopped = |terminal| {
-        let mut supervisor = running_job();
-        let stop = Stop { orphaned: true, ..stop(SIGTSTP, terminal) };
-        supervisor.on(JobInput::Leader(LeaderChange::Stopped(stop)), NOW);
-        supervisor
-    };
-    assert_eq!(stopped(Foreground::Other).checks_children_at(), None, "the kernel does");
-    let mut supervisor = stopped(Foreground::Job);
-    let mut looks = vec![];
-    while let Some(at) = supervisor.checks_children_at() {
-        assert!(looks.len() < 6, "the looks don't end");
-        assert_eq!(supervisor.on(JobInput::Look { latest: NOW }, NOW), [], "not yet");
-        assert_eq!(
-            supervisor.on(JobInput::Look { latest: NOW }, at),
-            [Effect::Job(ContinueStopped(StoppedBy::Terminal))]
-        );
-        looks.push(at.since(NOW).as_millis());
+fn what_the_terminal_sent_is_not_forwarded() {
+    for signal in [SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGWINCH] {
+        assert_eq!(at_a_terminal().on(JobInput::Key(signal), NOW), []);
     }
-    assert_eq!(looks, [100, 300, 700, 1_500, 3_100, 6_300]);
-    assert_eq!(supervisor.on(JobInput::Look { latest: NOW }, LATE), []);
+    let mut supervisor = at_a_terminal();
+    supervisor.on(must_stop(), NOW);
+    check_kills(&mut supervisor, JobInput::Key(SIGINT), NOW);
 }
 
-/// A process that catches TTIN, as one that asks for a password, stops itself after the job has been continued.
 #[test]
-fn late_stops_for_the_terminal_are_undone_for_a_while_after_it_was_given() {
-    let mut supervisor = running_job();
-    assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW), GIVES);
-    for _ in 0..6 {
-        let at = supervisor.checks_children_at().unwrap();
-        let effects = supervisor.on(JobInput::Look { latest: NOW }, at);
-        assert_eq!(effects, [Effect::Job(ContinueStopped(StoppedBy::NeedOfTerminal))]);
-    }
-    assert_eq!(supervisor.checks_children_at(), None);
-    assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Job), NOW), suspends(SIGTTIN), "too late");
-
-    let mut supervisor = running_job();
-    supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW);
-    let stopped = leader_stopped(SIGTTIN, Foreground::Job);
-    assert_eq!(supervisor.on(stopped, NOW), [Effect::Job(SignalGroup(SIGCONT))]);
-    // Ctrl-Z is for the user to undo.
-    assert_eq!(supervisor.on(JobInput::Tick, LATE), [], "a stop may be about to be told");
-    supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
-    assert_eq!(supervisor.checks_children_at(), None);
+fn at_a_terminal_a_continue_is_for_a_stopped_command() {
+    let mut supervisor = at_a_terminal();
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), []);
+    supervisor.on(leader_stopped(SIGTSTP), NOW);
+    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
 }
 
 #[test]
@@ -242,7 +170,7 @@ fn signals_that_end_a_job_reach_its_stopped_processes_too() {
 }
 
 fn single_child() -> Supervisor {
-    Supervisor::new(SIGTERM, true)
+    job(SIGTERM, true)
 }
 
 #[test]
@@ -251,15 +179,10 @@ fn a_single_child_alone_gets_forwarded_signals() {
         let effects = single_child().on(JobInput::Signalled(signal), NOW);
         assert_eq!(effects, [Effect::Job(SignalLeader(signal)), ENDS], "a stopped process can't be ended");
     }
-    for signal in [SIGUSR1, SIGWINCH, SIGCONT, RTMIN + 3] {
+    for signal in [SIGUSR1, SIGWINCH, SIGCONT, SIGTSTP, RTMIN + 3] {
         let effects = single_child().on(JobInput::Signalled(signal), NOW);
         assert_eq!(effects, [Effect::Job(SignalLeader(signal))]);
     }
-    assert_eq!(
-        single_child().on(JobInput::Signalled(SIGTSTP), NOW),
-        [Effect::Job(SignalGroup(SIGTSTP))],
-        "Ctrl-Z stops all"
-    );
 }
 
 #[test]
@@ -270,7 +193,7 @@ fn a_single_child_alone_gets_the_first_signal_of_a_stop_and_all_are_killed() {
     };
     let mut supervisor = single_child();
     begins(&mut supervisor, SIGTERM);
-    begins(&mut Supervisor::new(RTMIN, true), RTMIN);
+    begins(&mut job(RTMIN, true), RTMIN);
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), NOW), []);
     assert_eq!(supervisor.is_over(), None, "its descendants live");
     check_kills(&mut supervisor, JobInput::Tick, SOON);
@@ -309,7 +232,7 @@ fn a_forced_stop_goes_on_with_all_if_its_first_signal_kills_a_single_child() {
     let died = |by| JobInput::Leader(LeaderChange::Died { by });
     for signal in [SIGTERM, SIGKILL, RTMIN] {
         let stops = |single_child| {
-            let mut supervisor = Supervisor::new(signal, single_child);
+            let mut supervisor = job(signal, single_child);
             supervisor.on(must_stop(), NOW);
             supervisor
         };
@@ -334,58 +257,6 @@ fn a_forced_stop_goes_on_with_all_if_its_first_signal_kills_a_single_child() {
 }
 
 #[test]
-fn a_single_child_stops_and_continues_with_its_group() {
-    let mut supervisor = single_child();
-    assert_eq!(supervisor.on(leader_stopped(SIGTTIN, Foreground::Zklock), NOW), GIVES);
-    assert_eq!(supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW), suspends(SIGTSTP));
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
-    let stop = Stop { orphaned: true, ..stop(SIGTSTP, Foreground::Other) };
-    assert_eq!(supervisor.on(JobInput::GroupStopped(stop), NOW), UNDONE);
-}
-
-#[test]
-fn a_leader_that_was_stopped_alone_is_a_stopped_job_until_it_goes_on() {
-    let mut supervisor = running_job();
-    supervisor.on(leader_stopped(SIGSTOP, Foreground::Other), NOW);
-    assert!(supervisor.is_stopped());
-    assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW), []);
-    assert!(!supervisor.is_stopped());
-    // zklock is stopped as well, and only what continues it counts.
-    supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
-    supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW);
-    supervisor.on(leader_stopped(SIGSTOP, Foreground::Zklock), NOW);
-    supervisor.on(JobInput::Leader(LeaderChange::Continued), NOW);
-    assert!(supervisor.is_stopped());
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
-    assert!(!supervisor.is_stopped());
-}
-
-#[test]
-fn a_suspended_job_is_continued_once() {
-    let mut supervisor = running_job();
-    supervisor.on(leader_stopped(SIGTSTP, Foreground::Job), NOW);
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(Resume)]);
-    assert_eq!(supervisor.on(JobInput::Signalled(SIGCONT), NOW), [Effect::Job(SignalGroup(SIGCONT))]);
-}
-
-#[test]
-fn a_job_that_no_process_could_continue_is_resumed_immediately() {
-    for signal in [SIGTSTP, SIGTTIN, SIGTTOU] {
-        let mut supervisor = running_job();
-        for _ in 0..2 {
-            supervisor.on(leader_stopped(signal, Foreground::Other), NOW);
-            assert!(supervisor.is_stopped());
-            assert_eq!(
-                supervisor.on(JobInput::NotStopped, NOW),
-                [Effect::Job(LeaveSession), Effect::Job(Resume)]
-            );
-            assert!(!supervisor.is_stopped());
-        }
-    }
-    assert_eq!(running_job().on(JobInput::NotStopped, NOW), []);
-}
-
-#[test]
 fn a_stop_that_has_begun_may_only_become_shorter() {
     let at = |seconds| NOW + Duration::from_secs(seconds);
     let must_stop =
@@ -406,15 +277,13 @@ fn a_stop_that_has_begun_may_only_become_shorter() {
 }
 
 fn input() -> impl Strategy<Value = JobInput> {
-    let terminal = prop_oneof![Just(Foreground::Job), Just(Foreground::Zklock), Just(Foreground::Other)];
-    let stops = (prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]), terminal, any::<bool>());
-    let stops = stops.prop_map(|(signal, terminal, orphaned)| Stop { signal, terminal, orphaned });
+    let signals = || prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]);
+    let stops = prop::sample::select(vec![SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU]);
     prop_oneof![
-        prop::sample::select(vec![SIGTERM, SIGINT, SIGCONT, SIGTSTP, 10]).prop_map(JobInput::Signalled),
-        stops.clone().prop_map(|stop| JobInput::Leader(LeaderChange::Stopped(stop))),
-        stops.prop_map(JobInput::GroupStopped),
-        Just(JobInput::Leader(LeaderChange::Continued)),
-        Just(JobInput::NotStopped),
+        signals().prop_map(JobInput::Signalled),
+        signals().prop_map(JobInput::Key),
+        stops.prop_map(leader_stopped),
+        Just(CONTINUED),
         prop::sample::select(vec![None, Some(SIGTERM), Some(SIGKILL)])
             .prop_map(|by| JobInput::Leader(LeaderChange::Died { by })),
         Just(JobInput::NoneLeft),
@@ -429,8 +298,8 @@ fn input() -> impl Strategy<Value = JobInput> {
 
 proptest! {
     #[test]
-    fn the_order_is_kept_for_any_events(single_child in any::<bool>(), events in prop::collection::vec((input(), 0u64..500), 0..60)) {
-        let mut supervisor = Supervisor::new(SIGTERM, single_child);
+    fn the_order_is_kept_for_any_events(single_child in any::<bool>(), has_terminal in any::<bool>(), events in prop::collection::vec((input(), 0u64..500), 0..60)) {
+        let mut supervisor = Supervisor::new(&Plan { single_child, has_terminal, ..plan() });
         let (mut now, mut died, mut none_left, mut reaped) = (NOW, false, false, 0);
         let (mut forced, mut stopped) = (false, false);
         let end = [JobInput::Tick, JobInput::Leader(LeaderChange::Died { by: None }), JobInput::NoneLeft].map(|input| (input, 10_000));

@@ -7,6 +7,6 @@ mod drive;
 mod ends;
 mod notices;
 mod running;
-mod script;
+pub(super) mod script;
 mod signals;
 mod waiting;

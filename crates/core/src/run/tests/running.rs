@@ -4,8 +4,8 @@ use super::script::{OURS, Script, node, plan, record, seconds};
 use crate::exit::Exit;
 use crate::protocol::{Asker, LockIndex, ReadNode, Reply, RequestError, SessionChange};
 use crate::queue::record::Record;
-use crate::run::{Foreground, Input, KillRound, LeaderChange, Plan, Stop};
-use crate::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP, SIGTTIN};
+use crate::run::{Input, KillRound, LeaderChange, Plan};
+use crate::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP};
 
 const TRANSCRIPTS: &str = "running";
 
@@ -22,7 +22,7 @@ fn a_lost_lease_stops_the_command_in_time() {
     script.running().pass(3.0).session(SessionChange::Disconnected);
     script.pass(9.9).tick().pass(10.0).tick().on(Input::Child).on(Input::Children {
         leader: None,
-        group: None,
+
         none_left: false,
     });
     script.pass(12.0).tick();
@@ -32,7 +32,7 @@ fn a_lost_lease_stops_the_command_in_time() {
     };
     script.on(round(false, &["sh:9 (stuck)"])).tick().on(round(true, &[]));
     script
-        .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), group: None, none_left: true })
+        .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left: true })
         .on(Input::Reaped(Some(Exit::Code(7))));
     script.pass(17.1).tick().is(TRANSCRIPTS, "lease_over");
 }
@@ -98,7 +98,7 @@ fn the_end_of_a_command_before_the_lease_end_is_its_own_however_late_zklock_is()
         let mut script = Script::of(plan());
         let died = Some(LeaderChange::Died { by: None });
         script.running().at(now).on(Input::Child);
-        script.on(Input::Children { leader: died, group: None, none_left: true });
+        script.on(Input::Children { leader: died, none_left: true });
         script.on(Input::Reaped(Some(Exit::Code(7)))).tick().records_only(&[
             "Warning",
             "Kill",
@@ -189,11 +189,9 @@ fn a_command_is_reaped_once_all_its_processes_are_gone() {
     let mut script = Script::of(plan());
     script.running().pass(3.0).session(SessionChange::Lost(RequestError::Expired)).on(Input::Child);
     let leader_died =
-        |none_left| Input::Children { leader: Some(LeaderChange::Died { by: None }), group: None, none_left };
-    script.on(leader_died(false)).on(Input::Children { leader: None, group: None, none_left: false });
-    script
-        .on(Input::Children { leader: None, group: None, none_left: true })
-        .is(TRANSCRIPTS, "reaped_when_none_is_left");
+        |none_left| Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left };
+    script.on(leader_died(false)).on(Input::Children { leader: None, none_left: false });
+    script.on(Input::Children { leader: None, none_left: true }).is(TRANSCRIPTS, "reaped_when_none_is_left");
 }
 
 #[test]
@@ -221,9 +219,9 @@ fn a_holder_asks_for_nothing_but_confirmations() {
 /// The command's first process is killed by another process, and is reaped once nothing of the command is left.
 fn killed_by_another(script: &mut Script, then: impl FnOnce(&mut Script)) -> &mut Script {
     let died = LeaderChange::Died { by: Some(SIGKILL) };
-    script.on(Input::Child).on(Input::Children { leader: Some(died), group: None, none_left: false }).tick();
+    script.on(Input::Child).on(Input::Children { leader: Some(died), none_left: false }).tick();
     then(script);
-    script.all_killed().on(Input::Children { leader: None, group: None, none_left: true });
+    script.all_killed().on(Input::Children { leader: None, none_left: true });
     script.on(Input::Reaped(Some(Exit::Signal(SIGKILL))))
 }
 
@@ -257,21 +255,10 @@ fn the_death_of_the_monitor_hides_no_loss() {
 
 #[test]
 fn a_command_that_stops_keeps_its_lock() {
-    let mut script = Script::of(plan());
-    let stopped = |signal, terminal| Input::Children {
-        leader: Some(LeaderChange::Stopped(Stop { signal, terminal, orphaned: false })),
-        group: None,
-        none_left: false,
-    };
-    script.running().pass(0.3).signal(SIGTSTP).on(stopped(SIGTSTP, Foreground::Job)).pass(1.0).tick();
-    script
-        .pass(2.0)
-        .signal(SIGCONT)
-        .tick()
-        .on(stopped(SIGTTIN, Foreground::Other))
-        .on(Input::NotStopped)
-        .pass(3.0)
-        .tick();
+    let mut script = Script::of(Plan { has_terminal: true, ..plan() });
+    let leader = |change| Input::Children { leader: Some(change), none_left: false };
+    script.running().pass(0.3).on(Input::Key(SIGTSTP)).on(leader(LeaderChange::Stopped(SIGTSTP)));
+    script.pass(1.0).tick().pass(2.0).signal(SIGCONT).on(leader(LeaderChange::Continued)).pass(3.0).tick();
     script.is(TRANSCRIPTS, "suspended");
 }
 

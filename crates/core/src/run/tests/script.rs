@@ -41,7 +41,7 @@ pub(super) fn lock(path: &str) -> LockPath {
 }
 
 /// `zklock /locks/a -- job`, which each test may change.
-pub(super) fn plan() -> Plan {
+pub(in crate::run) fn plan() -> Plan {
     Plan {
         first: lock("/locks/a"),
         locks: vec![lock("/locks/a")],
@@ -60,6 +60,7 @@ pub(super) fn plan() -> Plan {
         session_timeout: TIMEOUT,
         signal: 15,
         single_child: false,
+        has_terminal: false,
         kill_after: seconds(2.0),
         command: "job".to_owned(),
         shows_line: false,
@@ -299,11 +300,7 @@ impl Script {
     /// The command's first process is dead, and is reaped.
     pub(super) fn reaped(&mut self, exit: crate::exit::Exit) -> &mut Self {
         self.on(Input::Child)
-            .on(Input::Children {
-                leader: Some(LeaderChange::Died { by: None }),
-                group: None,
-                none_left: true,
-            })
+            .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left: true })
             .on(Input::Reaped(Some(exit)))
     }
 

@@ -3,7 +3,7 @@
 use super::script::{Script, plan};
 use crate::exit::Exit;
 use crate::protocol::{RequestError, SessionChange};
-use crate::run::JobEffect::{GiveTerminal, Kill, Reap, Resume, SignalAll, SignalGroup};
+use crate::run::JobEffect::{Kill, Reap, SignalAll, SignalGroup};
 use crate::run::{Effect, End, Input};
 use crate::signal::{
     SIGALRM, SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH, name,
@@ -23,9 +23,8 @@ fn reaction(script: &mut Script, signal: i32) -> &'static str {
         Effect::Finish(End::Leave(exit, _)) if *exit == Exit::Signal(signal) => Some("ends at once"),
         Effect::Job(SignalGroup(sent)) if *sent == signal => Some("forwarded"),
         Effect::Job(Kill { .. }) => Some("KILL to the job immediately"),
-        Effect::Job(SignalGroup(_) | SignalAll(_) | GiveTerminal | Resume | Reap)
-        | Effect::Finish(_)
-        | Effect::StopWithCommand(_) => Some("does something else"),
+        Effect::Stop(_) => Some("stops the monitor"),
+        Effect::Job(SignalGroup(_) | SignalAll(_) | Reap) | Effect::Finish(_) => Some("does something else"),
         _ => None,
     });
     words.unwrap_or("ignored")

@@ -253,7 +253,7 @@ fn a_stopped_waiter_leaves_the_queue_and_queues_again() {
     script.signal(SIGCONT).connected().tick().is(TRANSCRIPTS, "stopped");
     // It is continued before it has left.
     let mut script = Script::of(with_deadline(60.0));
-    script.behind(&[8], "web2").signal(SIGTSTP).signal(SIGCONT).signal(SIGTSTP).on(Input::NotStopped);
+    script.behind(&[8], "web2").signal(SIGTSTP).signal(SIGCONT).signal(SIGTSTP).signal(SIGCONT);
     script.session(SessionChange::Disconnected).session(SessionChange::Reconnected);
     script.session(SessionChange::Closed).connected().is(TRANSCRIPTS, "continued_while_leaving");
     let mut script = Script::of(with_deadline(60.0));

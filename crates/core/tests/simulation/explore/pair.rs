@@ -58,7 +58,7 @@ pub(super) fn scenes() -> Vec<(&'static str, usize, Scene)> {
     };
     let leaves = || Reports(Report::Leave(LEFT));
     let exits = || Reports(Report::Exit(Exit::Code(7)));
-    let stops = || Reports(Report::Stop { signal: SIGTSTP, whole_group: true, continued: 0 });
+    let stops = || Reports(Report::Stop { signal: SIGTSTP, continued: 0 });
     let ended = Dies(Death::Success);
     let killed = Dies(Death::Killed(9));
     let (runs, is_over) = (Writes(Stage::Running), Writes(Stage::Over));
@@ -257,13 +257,10 @@ pub(super) fn run(scene: &Scene, choices: &mut Choices) -> choices::Outcome {
                 cleans = !leftover.nodes.is_empty();
                 driver.answer(MonitorInput::Cleaned(true));
             }
-            MonitorEffect::Stop { .. } if state.is_reaped => {
+            MonitorEffect::Stop(_) if state.is_reaped => {
                 return Err("the monitor stops for a dead worker".to_owned());
             }
-            MonitorEffect::Stop { .. }
-            | MonitorEffect::TakeTerminal
-            | MonitorEffect::ExtendTimeout(_)
-            | MonitorEffect::Say(_) => {}
+            MonitorEffect::Stop(_) | MonitorEffect::ExtendTimeout(_) | MonitorEffect::Say(_) => {}
         }
     }
 }

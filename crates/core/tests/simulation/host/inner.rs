@@ -59,6 +59,11 @@ impl World {
         held_outside(value)
     }
 
+    /// Whether it runs at a terminal, as an inner one does with the one around it.
+    pub(super) fn has_terminal(&self, index: usize) -> bool {
+        self.outer_of(index).unwrap_or(index).is_multiple_of(2)
+    }
+
     /// Whether this lock's node is still there, and its zklock above this one.
     pub(super) fn is_held_around(&self, index: usize, held: &HeldLock) -> bool {
         let lives =

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use zklock_core::exit::{Exit, FAILURE};
 use zklock_core::pair::Stage;
-use zklock_core::run::{Effect, Input, KillRound};
+use zklock_core::run::{Effect, Input, KillRound, LeaderChange};
 use zklock_core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
 use zklock_core::time::BootTime;
 
@@ -117,8 +117,9 @@ impl World {
             self.check_exclusion(index);
         }
         let is_inner = self.signal_inner(index, signal, reach);
+        let has_terminal = self.has_terminal(index);
         let Some(command) = &mut self.zklocks[index].command else { return };
-        let mut leader_stopped = false;
+        let mut leader = None;
         for (number, process) in command.processes.iter_mut().enumerate() {
             if process.dead
                 || number == 0 && is_inner
@@ -128,13 +129,17 @@ impl World {
                 continue;
             }
             match signal {
+                // The kernel doesn't stop a process in a session of its own.
+                SIGTSTP if !has_terminal => {}
                 SIGTSTP | SIGSTOP => {
-                    process.stopped.get_or_insert(now);
-                    leader_stopped |= number == 0;
+                    if process.stopped.replace(process.stopped.unwrap_or(now)).is_none() && number == 0 {
+                        leader = Some(LeaderChange::Stopped(signal));
+                    }
                 }
                 SIGCONT => {
                     if let Some(since) = process.stopped.take() {
                         process.ends = process.ends.saturating_add(now - since);
+                        leader = leader.or((number == 0).then_some(LeaderChange::Continued));
                     }
                 }
                 SIGKILL => {}
@@ -147,8 +152,8 @@ impl World {
                 }
             }
         }
-        if leader_stopped && !command.stop_told {
-            command.stop_told = true;
+        if leader.is_some() {
+            command.unseen = leader;
             self.zklocks[index].worker.inbox.push_back(Input::Child);
         }
         self.expect_command(index);
@@ -159,7 +164,7 @@ impl World {
         let leader = command.leader_change();
         let none_left = command.processes.iter().all(|one| one.dead);
         let none_left = all && none_left && self.inner_is_gone(index);
-        self.answer_worker(index, Input::Children { leader, group: None, none_left });
+        self.answer_worker(index, Input::Children { leader, none_left });
     }
 
     pub(super) fn kill_round(&mut self, index: usize, latest: BootTime) {

@@ -334,6 +334,7 @@ impl Zklock {
             conflict_exit_code: 124,
             session_timeout: Duration::from_nanos(contender.session_timeout),
             signal: 15,
+            has_terminal: false,
             command: "job".to_owned(),
             shows_line: false,
             notifies: contender.progress.is_some(),
@@ -349,6 +350,7 @@ impl World {
         }
         self.trace.print(now, || format!("zklock {index} begins"));
         let mut plan = self.zklocks[index].plan(now, self.said_to_be_held(index));
+        plan.has_terminal = self.has_terminal(index);
         let held =
             plan.said_to_be_held().into_iter().filter(|held| self.is_held_around(index, held)).collect();
         let entered = plan.enter(held);

@@ -115,7 +115,7 @@ impl World {
 
     fn monitor_does(&mut self, index: usize, effect: MonitorEffect) {
         match effect {
-            MonitorEffect::Stop { .. } => {
+            MonitorEffect::Stop(_) => {
                 self.trace.print(self.now, || format!("the monitor of zklock {index} stops"));
                 self.zklocks[index].monitor.stopped = true;
                 // The user of the shell continues it after a while.
@@ -136,7 +136,7 @@ impl World {
                 let takes = self.zklocks[index].contender.pace.longest_kill();
                 self.after(takes + 2_000_000, Event::Thaw(index, true));
             }
-            MonitorEffect::TakeTerminal | MonitorEffect::ExtendTimeout(_) => {}
+            MonitorEffect::ExtendTimeout(_) => {}
             MonitorEffect::Say(message) => {
                 self.trace.print(self.now, || format!("zklock {index} says: {message}"));
             }

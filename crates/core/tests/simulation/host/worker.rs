@@ -6,7 +6,7 @@ use zklock_core::pair::{Report, Stage};
 use zklock_core::queue::contender::{AttemptIds, ContentionError};
 use zklock_core::queue::record::{Process, Record};
 use zklock_core::run::{Effect, End, Input, Introduction, JobEffect, Step};
-use zklock_core::signal::{SIGCONT, SIGTSTP};
+use zklock_core::signal::SIGCONT;
 use zklock_core::time::BootTime;
 
 use super::inner::pid;
@@ -137,8 +137,12 @@ impl World {
             Effect::Job(effect) => self.carry_out_on_job(index, effect),
             // These effects show nothing on a simulated host.
             Effect::Line(_) | Effect::Notify(_) | Effect::FlushBeforeStop(_) | Effect::Detach => {}
-            Effect::StopWithCommand(signal) => self.tell_to_stop(index, signal),
-            Effect::StopWaiting => self.tell_to_stop(index, SIGTSTP),
+            Effect::Stop(signal) => self.tell_to_stop(index, signal),
+            Effect::ContinueMonitor => {
+                if self.zklocks[index].monitor.stopped {
+                    self.signal(index, SIGCONT);
+                }
+            }
             Effect::SetDeadline(deadline) => self.set_deadline(index, deadline),
             Effect::CommandIsOver(exit, within) => {
                 self.report(index, Report::Exit(exit));
@@ -180,23 +184,25 @@ impl World {
 
     fn carry_out_on_job(&mut self, index: usize, effect: JobEffect) {
         use JobEffect::{
-            ContinueStopped, GiveTerminal, Kill, LeaveSession, LookAtChildren, Reap, Resume, SignalAll,
-            SignalGroup, SignalLeader, TakeTerminal,
+            ContinueStopped, Kill, LookAtChildren, Reap, Resume, SignalAll, SignalGroup, SignalLeader,
         };
 
-        if matches!(effect, SignalLeader(_) | SignalGroup(_) | SignalAll(_) | GiveTerminal | Resume | Reap) {
+        if matches!(effect, SignalLeader(_) | SignalGroup(_) | SignalAll(_) | Reap) {
             self.trace.print(self.now, || format!("zklock {index}: {effect:?}"));
         }
         match effect {
             SignalLeader(signal) => self.signal_command(index, signal, Reach::Leader),
             SignalGroup(signal) => self.signal_command(index, signal, Reach::Group),
             SignalAll(signal) => self.signal_command(index, signal, Reach::All),
-            Resume | ContinueStopped(_) => self.signal_command(index, SIGCONT, Reach::Group),
+            ContinueStopped => self.signal_command(index, SIGCONT, Reach::Group),
+            Resume => {
+                if self.zklocks[index].command.as_ref().is_some_and(|command| command.unseen.is_none()) {
+                    self.signal_command(index, SIGCONT, Reach::Group);
+                }
+            }
             Reap => self.reap_command(index),
             LookAtChildren { all } => self.look_at_children(index, all),
             Kill { latest } => self.kill_round(index, latest),
-            // These show nothing on a simulated host.
-            LeaveSession | GiveTerminal | TakeTerminal => {}
         }
     }
 
@@ -225,7 +231,7 @@ impl World {
 
     pub(super) fn tell_to_stop(&mut self, index: usize, signal: i32) {
         let continued = self.zklocks[index].worker.continued;
-        self.report(index, Report::Stop { signal, whole_group: false, continued });
+        self.report(index, Report::Stop { signal, continued });
     }
 
     pub(super) fn set_deadline(&mut self, index: usize, deadline: Option<BootTime>) {
