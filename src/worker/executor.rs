@@ -2,8 +2,6 @@
 
 use std::mem;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use uuid::Uuid;
@@ -21,9 +19,9 @@ use crate::job::{Job, PreparedLaunch};
 use crate::link::{WorkerSide, clean};
 use crate::output;
 use crate::plan::Invocation;
-use crate::process::{identity, service_manager, sys, thread};
+use crate::process::{clock, identity, service_manager, sys, thread};
 use crate::worker::inbox::{Emitter, KEYS};
-use crate::worker::loop_watch::LoopWatch;
+use crate::worker::loop_timer::LoopTimer;
 use crate::worker::main_session::MainSession;
 
 /// The result of an effect.
@@ -47,10 +45,7 @@ pub(super) struct Executor<'a> {
     mode: Mode,
     settings: &'a Settings,
     events: Emitter,
-    /// Takes the session timeouts that are granted, for the watch over the loop.
-    granted: Sender<Duration>,
-    /// `None` once the loop is watched.
-    unwatched: Option<Receiver<Duration>>,
+    timer: LoopTimer,
     session: Option<MainSession>,
     /// Whether a node was asked for since the last [`prepare`](Self::prepare).
     has_asked: bool,
@@ -70,15 +65,13 @@ impl<'a> Executor<'a> {
         settings: &'a Settings,
         events: Emitter,
     ) -> Self {
-        let (granted, unwatched) = channel();
         Self {
             worker,
             invocation,
             mode,
             settings,
             events,
-            granted,
-            unwatched: Some(unwatched),
+            timer: LoopTimer::new(),
             session: None,
             has_asked: false,
             prepared: None,
@@ -113,13 +106,12 @@ impl<'a> Executor<'a> {
             Effect::Connect { key, deadline } => {
                 self.own.clear();
                 let settings = Settings { deadline, ..self.settings.clone() };
-                self.session = Some(MainSession::open(key, settings, &self.events, self.granted.clone()));
+                self.session = Some(MainSession::open(key, settings, &self.events));
                 return Ok(Done::Connecting);
             }
-            // Only what the node needs, and a watch over what the servers may do: the connect request isn't written before.
+            // Only what the node needs: the connect request isn't written before.
             Effect::Introduce => {
                 self.worker.take_its_name();
-                self.watch_over_loop()?;
                 return Ok(Done::Answer(Input::Introduced(self.introduction())));
             }
             Effect::Ask(asker, request) => {
@@ -145,6 +137,7 @@ impl<'a> Executor<'a> {
             Effect::StartCommand { variables, latest, deadline } => {
                 let unreceived = self.worker.join_group();
                 self.worker.command_begins(deadline);
+                self.timer.set_deadline(deadline);
                 let prepared = match self.prepared.take() {
                     Some(prepared) => prepared,
                     None => PreparedLaunch::new(self.invocation, self.worker)?,
@@ -166,8 +159,14 @@ impl<'a> Executor<'a> {
             }
             Effect::Stop(signal) => self.worker.stop(signal),
             Effect::ContinueMonitor => self.worker.continue_monitor(),
-            Effect::SetDeadline(deadline) => self.worker.set_deadline(deadline),
-            Effect::CommandIsOver(exit, within) => self.worker.command_is_over(exit, within),
+            Effect::SetDeadline(deadline) => {
+                self.worker.set_deadline(deadline);
+                self.timer.set_deadline(deadline);
+            }
+            Effect::CommandIsOver(exit, within) => {
+                self.worker.command_is_over(exit, within);
+                self.timer.set_deadline(None);
+            }
             Effect::Say(path, message) => self.say(&path, &message),
             Effect::Line(Some((path, text))) => {
                 output::draw_line(&format!("{path}: {text}"), self.worker.monitor);
@@ -198,16 +197,9 @@ impl<'a> Executor<'a> {
         Ok(())
     }
 
-    fn watch_over_loop(&mut self) -> Result<()> {
-        let Some(granted) = self.unwatched.take() else { return Ok(()) };
-        let watch = LoopWatch {
-            events: self.events.clone(),
-            page: self.worker.page(),
-            session_timeout: self.settings.session_timeout,
-            granted,
-            path: self.invocation.first_lock().clone(),
-        };
-        watch.start().context("can't start a thread to watch over the loop")
+    /// The loop is about to wait.
+    pub(super) fn gives_sign(&mut self) {
+        self.timer.gives_sign(clock::now());
     }
 
     /// Deletes these nodes over a session in a thread of its own, so that neither signals nor deadlines wait for it.

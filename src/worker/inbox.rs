@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use anyhow::{Context, Result};
@@ -48,14 +47,12 @@ struct Sources {
 pub(super) struct Emitter {
     queue: Sender<Input>,
     bell: Arc<Bell>,
-    /// Whether the loop has given a sign of life.
-    sign: Arc<AtomicBool>,
 }
 
 /// Creates the channel.
 pub(super) fn channel() -> io::Result<(Emitter, Events)> {
     let (sender, queue) = mpsc::channel();
-    let emitter = Emitter { queue: sender, bell: Arc::new(Bell::new()?), sign: Arc::default() };
+    let emitter = Emitter { queue: sender, bell: Arc::new(Bell::new()?) };
     Ok((emitter.clone(), Events { queue, emitter, alarm: Alarm::new()?, sources: None }))
 }
 
@@ -70,11 +67,6 @@ impl Emitter {
     /// The bell that wakes the loop.
     pub(super) fn bell(&self) -> &Arc<Bell> {
         &self.bell
-    }
-
-    /// Whether the loop has given a sign of life since the last call: it has asked for events.
-    pub(super) fn gave_sign(&self) -> bool {
-        self.sign.swap(false, Relaxed)
     }
 }
 
@@ -108,7 +100,6 @@ impl Events {
         worker: Option<&mut WorkerSide>,
         mut session: Option<&mut MainSession>,
     ) -> Result<Option<Input>> {
-        self.emitter.sign.store(true, Relaxed);
         if let (Some(sources), Some(worker)) = (&self.sources, &worker) {
             // The queue can't be closed: its reader is this very object.
             sources.read(worker, |event| drop(self.emitter.queue.send(event)))?;

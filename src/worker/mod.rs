@@ -2,7 +2,7 @@
 
 mod executor;
 mod inbox;
-mod loop_watch;
+mod loop_timer;
 mod main_session;
 
 use std::panic::{self, AssertUnwindSafe};
@@ -105,6 +105,7 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
             },
             Step::Wait(until) => {
                 executor.prepare()?;
+                executor.gives_sign();
                 events.wait(Some(executor.sources().0), until).context("can't wait for what happens")?;
                 driver.woken();
             }
