@@ -67,8 +67,8 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
         (nodes, left) if nodes.is_empty() && left.is_empty() => harness.violation(),
         (nodes, left) => {
             let status = |(pid, _): &(_, _)| std::fs::read_to_string(format!("/proc/{pid}/status"));
-            let states: Vec<_> = left.iter().flat_map(status).collect();
-            Some(format!("left behind: nodes {nodes:?}, processes {left:?}\n{}", states.join("\n")))
+            let shown: Vec<_> = left.iter().flat_map(status).collect();
+            Some(format!("left behind: nodes {nodes:?}, processes {left:?}\n{}", shown.join("\n")))
         }
     }
 }
