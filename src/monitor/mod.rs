@@ -33,6 +33,9 @@ use crate::process::clock;
 use crate::process::sys;
 use crate::process::system_error::explain;
 
+/// When the monitor's memory is locked after the start of a command: most commands are over by then.
+const LOCKED_AFTER: Duration = Duration::from_secs(1);
+
 /// How often the monitor checks the children it has inherited, if there are any.
 const CHILDREN_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -90,7 +93,8 @@ struct MonitorLoop {
     has_only_the_worker: bool,
     /// Whether the worker's live line was ended, so that messages begin below it.
     is_line_ended: bool,
-    /// Whether its memory is locked, so that it can end processes even on a machine that swaps or whose disk hangs.
+    /// When its memory is locked, so that it can end processes even on a machine that swaps or whose disk hangs.
+    locks_memory_at: Option<BootTime>,
     is_in_memory: bool,
 }
 
@@ -108,6 +112,7 @@ impl MonitorLoop {
             unrelated,
             has_only_the_worker: false,
             is_line_ended: false,
+            locks_memory_at: None,
             is_in_memory: false,
         };
         let _ = this.check_children();
@@ -138,14 +143,19 @@ impl MonitorLoop {
 
     fn wait_for_events(&mut self, until: Option<BootTime>) -> Result<()> {
         self.sources.check()?;
-        // A command is being started, which takes longer than locking the memory. A waiter's needn't be locked.
-        if !self.is_in_memory && self.sources.side.page.stage() == Stage::Running {
-            sys::lock_memory();
-            self.is_in_memory = true;
+        let now = clock::now();
+        // A waiter's needn't be locked.
+        if self.sources.side.page.stage() == Stage::Running {
+            let due = *self.locks_memory_at.get_or_insert(now + LOCKED_AFTER);
+            if !self.is_in_memory && due <= now {
+                sys::lock_memory();
+                self.is_in_memory = true;
+            }
         }
+        let lock = self.locks_memory_at.filter(|_| !self.is_in_memory);
         // No event announces an orphan of an unrelated child.
-        let check = Some(clock::now() + CHILDREN_INTERVAL).filter(|_| !self.unrelated.is_empty());
-        let until = [until, check, self.sources.look_at()].into_iter().flatten().min();
+        let check = Some(now + CHILDREN_INTERVAL).filter(|_| !self.unrelated.is_empty());
+        let until = [until, check, lock, self.sources.look_at()].into_iter().flatten().min();
         let ready = self.alarm.wait(self.sources.sources(), until).context("can't wait for what happens")?;
         self.sources.note(ready);
         if !self.has_only_the_worker {

@@ -42,15 +42,16 @@ impl Bell {
         self.rung.swap(false, SeqCst)
     }
 
-    /// Sleeps by `wait`, which must end when the given descriptor becomes readable. Returns at once if the bell has been
-    /// rung.
-    pub fn sleep(&self, wait: impl FnOnce(BorrowedFd<'_>) -> io::Result<()>) -> io::Result<()> {
+    /// Sleeps by `wait`, which must end when the given descriptor becomes readable, and says whether it may be. Returns at
+    /// once if the bell has been rung.
+    pub fn sleep(&self, wait: impl FnOnce(BorrowedFd<'_>) -> io::Result<bool>) -> io::Result<()> {
         // Either this thread sees that the bell was rung, or who rings it sees that this thread sleeps.
         self.asleep.store(true, SeqCst);
-        let slept = if self.rung.load(SeqCst) { Ok(()) } else { wait(self.counter.as_fd()) };
+        let slept = if self.rung.load(SeqCst) { Ok(false) } else { wait(self.counter.as_fd()) };
         self.asleep.store(false, SeqCst);
-        slept?;
-        reset(&self.counter)?;
+        if slept? {
+            reset(&self.counter)?;
+        }
         Ok(())
     }
 }
@@ -84,7 +85,7 @@ mod tests {
         let mut slept = false;
         bell.sleep(|_| {
             slept = true;
-            Ok(())
+            Ok(true)
         })?;
         assert!(slept);
         Ok(())
@@ -108,7 +109,7 @@ mod tests {
         for _ in 0..ROUNDS {
             while !bell.was_rung() {
                 bell.sleep(|rung| {
-                    alarm.wait([rung], Some(clock::now() + Duration::from_secs(30))).map(drop)
+                    alarm.wait([rung], Some(clock::now() + Duration::from_secs(30))).map(|[rung]| rung)
                 })?;
                 assert!(began.elapsed() < Duration::from_secs(25), "a ring was missed");
             }

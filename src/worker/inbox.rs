@@ -40,6 +40,8 @@ pub(super) struct Events {
 struct Sources {
     signals: SignalFd,
     monitor_died: Cell<bool>,
+    /// Whether signals and the socket may be readable.
+    readable: Cell<[bool; 2]>,
 }
 
 /// A sending end of the channel.
@@ -87,7 +89,8 @@ impl Events {
     pub(super) fn listen(&mut self) -> io::Result<()> {
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         let signals = SignalFd::with_flags(&sys::set_of(KEYS.into_iter().chain([SIGCHLD])), flags)?;
-        self.sources = Some(Sources { signals, monitor_died: Cell::new(false) });
+        self.sources =
+            Some(Sources { signals, monitor_died: Cell::new(false), readable: Cell::new([true; 2]) });
         Ok(())
     }
 
@@ -116,26 +119,32 @@ impl Events {
         Ok(Some(event))
     }
 
+    /// Signals or messages may have come since the last wait, because something took a while.
+    pub(super) fn look_again(&self) {
+        self.sources.iter().for_each(|sources| sources.readable.set([true; 2]));
+    }
+
     /// Waits until the bell rings or `until` passes; the caller then checks for events and the time again.
     pub(super) fn wait(&self, worker: Option<&WorkerSide>, until: Option<BootTime>) -> io::Result<()> {
+        self.look_again();
         self.emitter.bell.sleep(|bell| {
-            match self.sources.as_ref().zip(worker) {
-                // A socket is always readable once its other end is closed.
-                Some((sources, _)) if sources.monitor_died.get() => {
-                    self.alarm.wait([bell, sources.signals.as_fd()], until).map(drop)
-                }
-                Some((sources, worker)) => {
-                    self.alarm.wait([bell, sources.signals.as_fd(), worker.as_fd()], until).map(drop)
-                }
-                None => self.alarm.wait([bell], until).map(drop),
-            }
+            let Some((sources, worker)) = self.sources.as_ref().zip(worker) else {
+                return self.alarm.wait([bell], until).map(|[rung]| rung);
+            };
+            let signals = sources.signals.as_fd();
+            // A socket is always readable once its other end is closed.
+            let socket = if sources.monitor_died.get() { signals } else { worker.as_fd() };
+            let [rung, signals, socket] = self.alarm.wait([bell, signals, socket], until)?;
+            sources.readable.set([signals, socket]);
+            Ok(rung)
         })
     }
 }
 
 impl Sources {
     fn read(&self, worker: &WorkerSide, emit: impl Fn(Input)) -> Result<()> {
-        while !self.monitor_died.get() {
+        let [signals, socket] = self.readable.take();
+        while socket && !self.monitor_died.get() {
             match worker.receive().context("can't read from zklock's first process")? {
                 Received::Message(Order::Signal(signal)) => emit(Input::Signal(signal)),
                 Received::Message(Order::Key(signal)) => emit(Input::Key(signal)),
@@ -148,7 +157,9 @@ impl Sources {
         }
         // One event is enough for all children, because its handler checks every child.
         let mut any = false;
-        while let Some(info) = persist(|| self.signals.read_signal()).context("can't read signals")? {
+        while signals
+            && let Some(info) = persist(|| self.signals.read_signal()).context("can't read signals")?
+        {
             let signal = i32::try_from(info.ssi_signo)?;
             any |= signal == SIGCHLD;
             // The command may have begun too late to get it.

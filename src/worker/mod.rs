@@ -98,7 +98,10 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
         match step {
             Step::CarryOut(effect) => match executor.carry_out(effect)? {
                 Done::Nothing => {}
-                Done::Answer(input) => driver.answer(input),
+                Done::Answer(input) => {
+                    events.look_again();
+                    driver.answer(input);
+                }
                 // Not in `carry_out`, whose large frame would lie on the stack below the library's.
                 Done::Connecting => executor.sources().1.into_iter().for_each(MainSession::proceed),
                 Done::Over(end) => return Ok(end),
