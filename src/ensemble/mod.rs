@@ -34,7 +34,7 @@ pub use self::session::{EventSink, Requester, Session};
 pub use zklock_core::hosts::Hosts;
 pub use zklock_core::path::NodePath;
 pub use zklock_core::protocol::{
-    Asker, Created, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,
+    Asker, LockNode, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,
 };
 
 use crate::plan::Connection;

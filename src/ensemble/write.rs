@@ -8,7 +8,7 @@ use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError, Mu
 
 use super::failure::request_error;
 use super::requests::{CallFuture, LocalFuture, answer, call_error};
-use super::{NodePath, RequestError, ServerTime, read};
+use super::{LockNode, NodePath, RequestError, read};
 
 /// Creates a node. The call is made before this returns.
 pub(super) fn create<'a>(
@@ -30,7 +30,7 @@ pub(super) fn create<'a>(
         let options = mode.with_acls(Acls::new(acl));
         let (stat, sequence) = client.create(&path, &data, &options).await.map_err(call_error)?;
         let path = if kind == NodeKind::EphemeralSequential { format!("{path}{sequence}") } else { path };
-        let created = Answer::Created { path, czxid: stat.czxid, created: ServerTime(stat.ctime) };
+        let created = Answer::Created(LockNode { path: path.into(), czxid: stat.czxid });
         Ok((created, None))
     }
     .boxed_local();

@@ -19,7 +19,8 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socketpair};
 use nix::unistd::{Pid, getpgrp, getppid, setpgid, setsid};
 use zklock_core::exit::Exit;
-use zklock_core::pair::{Order, OwnedNode, Report, Stage};
+use zklock_core::pair::{Order, Report, Stage};
+use zklock_core::protocol::LockNode;
 use zklock_core::signal::SIGCONT;
 use zklock_core::time::BootTime;
 
@@ -245,7 +246,7 @@ impl WorkerSide {
 
     /// Tells the monitor that zklock owns these nodes, which the monitor may have to delete. `session_timeout` is in
     /// milliseconds.
-    pub fn own(&self, session_timeout: u64, nodes: Vec<OwnedNode>) {
+    pub fn own(&self, session_timeout: u64, nodes: Vec<LockNode>) {
         // A monitor that doesn't know a node finds it by what its path begins with.
         if self.send(&Report::Nodes { session_timeout, nodes }) {
             self.page.set_pending_create(None);

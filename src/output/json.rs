@@ -5,8 +5,8 @@ use log::Level;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use zklock_core::message::{self, LogEntry};
-use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
+use zklock_core::protocol::LockNode;
 
 #[derive(Serialize)]
 struct JsonLine<'a> {
@@ -22,7 +22,7 @@ struct JsonLine<'a> {
 }
 
 /// The line for a message of a run; `own` is zklock's node at that lock.
-pub(super) fn run_message(path: &LockPath, own: Option<&OwnedNode>, entry: LogEntry) -> String {
+pub(super) fn run_message(path: &LockPath, own: Option<&LockNode>, entry: LogEntry) -> String {
     line(&JsonLine {
         lock: Some(path.as_str()),
         node: own.map(|node| node.path.as_str()),
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_line_has_the_message_s_fields_between_the_common_ones() {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
-        let own = OwnedNode { path: "/locks/job/n".into(), czxid: 7 };
+        let own = LockNode { path: "/locks/job/n".into(), czxid: 7 };
         let message = Message::Acquired { after: Duration::from_micros(1_234_567), token: 7 };
         let line = run_message(&path, Some(&own), message.report());
         let (_, rest) = line.split_once("Z\",").unwrap();

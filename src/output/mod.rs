@@ -12,8 +12,8 @@ use std::{io, panic};
 use env_logger::Target;
 use log::{Level, LevelFilter};
 use zklock_core::message::{self, Message};
-use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
+use zklock_core::protocol::LockNode;
 use zklock_core::text::{escaped_lines, without_controls};
 
 pub use self::buffer::{AT_THE_END, BRIEFLY, WHILE_HELD, drain, mute, queue_output};
@@ -75,7 +75,7 @@ pub fn init(verbose: u8, quiet: bool, as_json: bool) {
 }
 
 /// Writes a message of a run about the lock `path`; `own` is zklock's node there.
-pub fn say(path: &LockPath, own: Option<&OwnedNode>, message: &Message) {
+pub fn say(path: &LockPath, own: Option<&LockNode>, message: &Message) {
     let mut report = message.report();
     if let Some(text) = report.text_alone.take().filter(|_| !log::log_enabled!(Level::Warn)) {
         report.text = text;

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use uuid::Uuid;
 use zklock_core::leftover_nodes::LeftoverNodes;
 use zklock_core::message::Message;
-use zklock_core::pair::OwnedNode;
 use zklock_core::path::LockPath;
+use zklock_core::protocol::LockNode;
 use zklock_core::queue::contender::AttemptIds;
 use zklock_core::queue::name::Mode;
 use zklock_core::run::{Effect, End, Input, Introduction, Notice};
@@ -53,7 +53,7 @@ pub(super) struct Executor<'a> {
     prepared: Option<PreparedLaunch>,
     job: Option<Job>,
     /// zklock's nodes: a message in JSON names the node that it is about.
-    own: Vec<OwnedNode>,
+    own: Vec<LockNode>,
 }
 
 impl<'a> Executor<'a> {
@@ -224,7 +224,7 @@ impl<'a> Executor<'a> {
     }
 
     fn say(&self, path: &LockPath, message: &Message) {
-        let is_of_lock = |node: &&OwnedNode| node.path.is_child_of(path);
+        let is_of_lock = |node: &&LockNode| node.path.is_child_of(path);
         output::say(path, self.own.iter().find(is_of_lock), message);
     }
 }

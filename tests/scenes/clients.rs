@@ -66,7 +66,7 @@ fn parent(play: &mut Play<'_>, who: usize) -> String {
 fn create(play: &mut Play<'_>, who: usize, parent: &str) -> String {
     let (prefix, data) = ("n-lock-".to_owned(), b"who".to_vec());
     match play.request(who, 2, Request::Create { parent: parent.into(), prefix, data }) {
-        Some(Reply::Created(Ok(created))) => format!("{parent}/{}", created.name),
+        Some(Reply::Created(Ok(created))) => created.path.to_string(),
         _ => String::new(),
     }
 }

@@ -328,7 +328,7 @@ impl<'a> Play<'a> {
             return format!("{}: {}", name.split('(').next().unwrap_or(""), told_failure(failure));
         }
         match reply {
-            Reply::Created(Ok(created)) => format!("created {} {}", created.name, zxid(created.czxid)),
+            Reply::Created(Ok(created)) => format!("created {} {}", created.path.name(), zxid(created.czxid)),
             Reply::Listed(Ok(names)) => {
                 let mut names = names.clone();
                 names.sort();

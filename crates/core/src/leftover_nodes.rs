@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::pair::OwnedNode;
+use crate::protocol::LockNode;
 use crate::protocol::{ReadNode, Reply, Request, RequestError};
 
 /// The nodes that may be left on the servers.
@@ -11,7 +11,7 @@ pub struct LeftoverNodes {
     /// The timeout of the session that owns them: they are gone after that time at the latest.
     pub session_timeout: Duration,
     /// Nodes that zklock owns.
-    pub nodes: Vec<OwnedNode>,
+    pub nodes: Vec<LockNode>,
     /// The path, without its number, of a node that may have been created.
     pub pending_create: Option<String>,
 }
@@ -73,7 +73,7 @@ mod tests {
     fn leftover(nodes: &[(&str, i64)], pending_create: Option<&str>) -> LeftoverNodes {
         LeftoverNodes {
             session_timeout: Duration::from_secs(30),
-            nodes: nodes.iter().map(|&(path, czxid)| OwnedNode { path: path.into(), czxid }).collect(),
+            nodes: nodes.iter().map(|&(path, czxid)| LockNode { path: path.into(), czxid }).collect(),
             pending_create: pending_create.map(|name| format!("/locks/b/{name}")),
         }
     }

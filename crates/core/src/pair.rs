@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::exit::Exit;
-use super::path::NodePath;
+use super::protocol::LockNode;
 
 /// The worker's stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Report {
         /// The session timeout in milliseconds; the nodes are gone after that time at the latest.
         session_timeout: u64,
         /// The lock nodes.
-        nodes: Vec<OwnedNode>,
+        nodes: Vec<LockNode>,
     },
     /// The command has stopped, or zklock is to stop before there is a command: stop the same way.
     Stop {
@@ -39,15 +39,6 @@ pub enum Report {
     Exit(Exit),
     /// As [`Exit`](Self::Exit), but immediately: the worker continues alone and deletes its nodes.
     Leave(Exit),
-}
-
-/// A lock node that may be deleted in the worker's place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnedNode {
-    /// Its full path.
-    pub path: NodePath,
-    /// The transaction that created it: a node of the same name with another czxid isn't zklock's.
-    pub czxid: i64,
 }
 
 /// From the monitor to the worker.

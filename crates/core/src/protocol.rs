@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use thiserror::Error;
 
 use super::path::NodePath;
@@ -54,7 +54,7 @@ pub enum Request {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// To [`Request::Create`].
-    Created(Result<Created, RequestError>),
+    Created(Result<LockNode, RequestError>),
     /// To [`Request::MakeParents`] and [`Request::CreatePersistent`].
     ParentsMade(Result<(), RequestError>),
     /// To [`Request::List`] and [`Request::CatchUpAndList`].
@@ -131,13 +131,13 @@ impl ServerTime {
     }
 }
 
-/// A node that was just created.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Created {
-    pub name: String,
-    /// The transaction that created it: the fencing token.
+/// A lock node of zklock's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LockNode {
+    /// Its full path.
+    pub path: NodePath,
+    /// The transaction that created it: the fencing token. A node of the same name with another one isn't zklock's.
     pub czxid: i64,
-    pub created: ServerTime,
 }
 
 /// What is known of a node that exists.

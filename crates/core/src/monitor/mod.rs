@@ -13,7 +13,8 @@ pub use self::drive::{MonitorDriver, MonitorSources, MonitorStep};
 pub use self::message::MonitorMessage;
 use super::exit::{self, Exit};
 use super::leftover_nodes::LeftoverNodes;
-use super::pair::{OwnedNode, Report, Stage};
+use super::pair::{Report, Stage};
+use super::protocol::LockNode;
 use super::signal::{SIGCONT, ends_waiting};
 use super::time::BootTime;
 
@@ -128,7 +129,7 @@ pub struct Monitor {
     /// Whether the worker records a success.
     records: bool,
     /// The worker's nodes.
-    nodes: Vec<OwnedNode>,
+    nodes: Vec<LockNode>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

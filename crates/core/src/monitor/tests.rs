@@ -20,7 +20,7 @@ fn monitor() -> Monitor {
 
 /// A monitor that was told of one node, and of nothing else.
 fn with_a_node() -> (Monitor, LeftoverNodes) {
-    let nodes = vec![OwnedNode { path: "/locks/a/n".into(), czxid: 5 }];
+    let nodes = vec![LockNode { path: "/locks/a/n".into(), czxid: 5 }];
     let mut monitor = monitor();
     let report = Report::Nodes { session_timeout: 4000, nodes: nodes.clone() };
     assert_eq!(monitor.on(at(1), MonitorInput::Reported(report)), []);

@@ -1,8 +1,8 @@
 //! What happens to zklock's places in the queues, and to the session that keeps them.
 
-use super::contender::{ContentionError, OwnNode};
+use super::contender::ContentionError;
 use crate::path::LockPath;
-use crate::protocol::{Asker, Reply, RequestError, ServerTime};
+use crate::protocol::{Asker, LockNode, Reply, RequestError, ServerTime};
 
 /// An event for the phase of a run, to report to the user or to act on. It comes from a contender, which names its lock, or
 /// from the session of all of them.
@@ -27,7 +27,7 @@ pub enum Event {
     /// The session is closed, confirmed by the server.
     Closed,
     /// zklock's node is in the queue.
-    Queued(LockPath, OwnNode),
+    Queued(LockPath, LockNode),
     /// Another contender is ahead.
     Waiting {
         /// The lock.

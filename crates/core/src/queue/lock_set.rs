@@ -1,9 +1,9 @@
 //! Several locks for one command, acquired one after the other in sorted order, so that two runs that want the same
 //! locks can't wait for each other. Pure.
 
-use super::contender::{Contender, ContenderConfig, OwnNode};
+use super::contender::{Contender, ContenderConfig};
 use crate::path::LockPath;
-use crate::protocol::LockIndex;
+use crate::protocol::{LockIndex, LockNode};
 
 /// The contenders for all locks that one command needs.
 #[derive(Debug)]
@@ -79,12 +79,12 @@ impl LockSet {
     }
 
     /// Every lock on which zklock has a node, with that node, in the order of acquisition.
-    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (&LockPath, &OwnNode)> {
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (&LockPath, &LockNode)> {
         self.contenders.iter().filter_map(|contender| Some((contender.path(), contender.own()?)))
     }
 
     /// zklock's node on the first lock, and the node's data.
-    pub fn first(&self) -> Option<(&OwnNode, Vec<u8>)> {
+    pub fn first(&self) -> Option<(&LockNode, Vec<u8>)> {
         let contender = self.contenders.first()?;
         Some((contender.own()?, contender.data()))
     }

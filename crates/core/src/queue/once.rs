@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::contender::{ContentionError, OwnNode};
+use super::contender::ContentionError;
 use super::record::Record;
 use crate::path::{LockPath, NodePath};
-use crate::protocol::{Node, ReadNode, Reply, Request, RequestError, ServerTime};
+use crate::protocol::{LockNode, Node, ReadNode, Reply, Request, RequestError, ServerTime};
 
 const PREFIX: &str = ".";
 const SUFFIX: &str = ".zklock-last";
@@ -112,7 +112,7 @@ impl Once {
 
     /// Starts once the lock is held: reads the record, and rewrites zklock's own node with the same data to learn the
     /// server's time.
-    pub fn begin(&mut self, own: &OwnNode, data: &[u8]) -> Vec<Request> {
+    pub fn begin(&mut self, own: &LockNode, data: &[u8]) -> Vec<Request> {
         (self.own, self.last, self.now) = (Some(own.path.clone()), None, None);
         vec![Request::Get(self.record.clone()), Request::Write(own.path.clone(), data.to_vec(), 0)]
     }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_record_that_cannot_be_read_is_refused() {
         let lock = LockPath::parse(std::ffi::OsStr::new("/locks/job")).unwrap();
-        let own = OwnNode { path: "/locks/job/n".into(), fencing_token: 1, created: ServerTime(0) };
+        let own = LockNode { path: "/locks/job/n".into(), czxid: 1 };
         let mut once = Once::new(&lock, Duration::from_hours(1));
         let hidden = || Reply::Read(record_path("/locks/job"), Ok(ReadNode::Hidden));
         assert_eq!(once.take(hidden()), Ok(vec![]), "no request was sent");
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn the_requests_survive_lost_replies_and_marks() {
         let lock = LockPath::parse("/a/b".as_ref()).unwrap();
-        let own = OwnNode { path: "/a/b/n".into(), fencing_token: 1, created: ServerTime(0) };
+        let own = LockNode { path: "/a/b/n".into(), czxid: 1 };
         let mut once = Once::new(&lock, Duration::from_secs(10));
         assert!(!once.has_begun());
         once.begin(&own, b"me");
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn only_answers_about_the_record_say_when_the_command_succeeded() {
         let lock = LockPath::parse("/a/b".as_ref()).unwrap();
-        let own = OwnNode { path: "/a/b/n".into(), fencing_token: 1, created: ServerTime(0) };
+        let own = LockNode { path: "/a/b/n".into(), czxid: 1 };
         let record = || NodePath::from("/a/.b.zklock-last");
         let mut once = Once::new(&lock, Duration::from_secs(10));
         once.begin(&own, b"me");

@@ -5,9 +5,8 @@ use std::time::Duration;
 use crate::exit::Exit;
 use crate::leftover_nodes::LeftoverNodes;
 use crate::message::Message;
-use crate::pair::OwnedNode;
 use crate::path::{LockPath, NodePath};
-use crate::protocol::{Asker, Request, SessionKey};
+use crate::protocol::{Asker, LockNode, Request, SessionKey};
 #[cfg(doc)]
 use crate::run::Input;
 use crate::time::BootTime;
@@ -35,7 +34,7 @@ pub enum Effect {
     ReportNodes {
         /// The nodes are gone after this time at the latest.
         session_timeout: Duration,
-        nodes: Vec<OwnedNode>,
+        nodes: Vec<LockNode>,
     },
     /// Tell the monitor that the command may run from now on, and start it. Answered immediately by [`Input::Started`].
     StartCommand {

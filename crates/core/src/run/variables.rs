@@ -3,7 +3,7 @@
 use super::Plan;
 use crate::environment::{HeldLock, environment, full_path};
 use crate::path::LockPath;
-use crate::queue::contender::OwnNode;
+use crate::protocol::LockNode;
 use crate::queue::record::Record;
 use crate::run::claim::Claim;
 
@@ -19,10 +19,10 @@ pub(super) fn variables(plan: &Plan, mut locks: Vec<HeldLock>) -> Result<Vec<(St
 pub(super) fn held_locks(plan: &Plan, claim: &Claim, own: Option<&Record>) -> Vec<HeldLock> {
     let started = own.and_then(|own| own.process.as_ref()).map_or(0, |process| process.started);
     let Some(session) = claim.session() else { return vec![] };
-    let held = |(path, node): (&LockPath, &OwnNode)| HeldLock {
+    let held = |(path, node): (&LockPath, &LockNode)| HeldLock {
         path: full_path(&plan.chroot, path),
         node: format!("{}{}", plan.chroot, node.path),
-        fencing_token: node.fencing_token,
+        fencing_token: node.czxid,
         session: session.id,
         mode: plan.mode.word().to_owned(),
         slots: plan.mode.slots(),

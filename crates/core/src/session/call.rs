@@ -1,7 +1,7 @@
 //! The calls of ZooKeeper's protocol that a session makes, and their answers.
 
 use crate::path::NodePath;
-use crate::protocol::{Node, RequestError, ServerTime};
+use crate::protocol::{LockNode, Node, RequestError};
 
 /// The kind of a node to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,12 +69,7 @@ pub enum Call<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Done,
-    /// The full path of the new node.
-    Created {
-        path: String,
-        czxid: i64,
-        created: ServerTime,
-    },
+    Created(LockNode),
     /// A node; without its data if that wasn't asked for.
     Node(Node),
     Children(Vec<String>),

@@ -3,24 +3,20 @@
 use super::call::{Answer, Call, CallError, NodeKind, Refusal};
 use super::parents::Parents;
 use crate::path::NodePath;
-use crate::protocol::{Created, ReadNode, Reply, Request, RequestError};
+use crate::protocol::{LockNode, ReadNode, Reply, Request, RequestError};
 use crate::time::BootTime;
 
 /// A step of a request: what is under way, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     Create {
-        parent: String,
         path: String,
         data: Vec<u8>,
         may_hide: bool,
     },
     /// Checks that the ACL lets zklock read the node that it has created. Otherwise it could hold the lock and never
     /// confirm that.
-    See {
-        path: String,
-        created: Created,
-    },
+    See(LockNode),
     Parents(Parents),
     List(NodePath),
     /// Syncs and lists. Both are sent together, and both are sent again if the sync is throttled, because a list from
@@ -83,8 +79,7 @@ impl Step {
     pub fn first(request: Request, may_hide: bool, now: impl FnOnce() -> BootTime) -> Self {
         match request {
             Request::Create { parent, prefix, data } => {
-                let parent = String::from(parent);
-                Self::Create { path: format!("{parent}/{prefix}"), parent, data, may_hide }
+                Self::Create { path: format!("{parent}/{prefix}"), data, may_hide }
             }
             Request::MakeParents(path) => Self::Parents(Parents::new(path, NodeKind::Container)),
             Request::CreatePersistent(path) => Self::Parents(Parents::new(path, NodeKind::Persistent)),
@@ -109,7 +104,7 @@ impl Step {
             Self::Create { path, data, .. } => {
                 Call::Create { path, data, kind: NodeKind::EphemeralSequential }
             }
-            Self::See { path, .. } => Call::GetData { path, watch: false },
+            Self::See(created) => Call::GetData { path: created.path.as_str(), watch: false },
             Self::Parents(parents) => parents.call(),
             Self::List(path) => Call::GetChildren { path: path.as_str(), watch: false },
             Self::CatchUpAndList(path) => {
@@ -151,7 +146,7 @@ impl Step {
     /// The reply for a request that fails here.
     pub fn failed(self, why: RequestError) -> Reply {
         match self {
-            Self::Create { .. } | Self::See { .. } => Reply::Created(Err(why)),
+            Self::Create { .. } | Self::See(_) => Reply::Created(Err(why)),
             Self::Parents(_) => Reply::ParentsMade(Err(why)),
             Self::List(_) | Self::CatchUpAndList(_) => Reply::Listed(Err(why)),
             Self::Watch(path) | Self::WatchFromAbove(path) | Self::Get(path) | Self::GetStat(path) => {
@@ -172,10 +167,8 @@ impl Step {
             (step @ Self::Create { .. }, _, RequestError::Unsupported) => {
                 Next::Reply(step.failed(RequestError::TooOld))
             }
-            (step @ Self::See { .. }, _, RequestError::NoAuth) => {
-                Next::Reply(step.failed(RequestError::Hidden))
-            }
-            (Self::See { created, .. }, _, why) if why != RequestError::ConnectionLost => {
+            (step @ Self::See(_), _, RequestError::NoAuth) => Next::Reply(step.failed(RequestError::Hidden)),
+            (Self::See(created), _, why) if why != RequestError::ConnectionLost => {
                 Next::Reply(Reply::Created(Ok(created)))
             }
             // Without the lock path there is nothing to catch up with; the list fails the same way.
@@ -203,15 +196,12 @@ impl Step {
     fn succeeded(self, answer: Answer) -> Next {
         Next::Reply(match (self, answer) {
             (Self::Parents(parents), _) => return parents.exists(),
-            (Self::Create { parent, may_hide, .. }, Answer::Created { path, czxid, created }) => {
-                let name = path[parent.len() + 1..].to_owned();
-                let created = Created { name, czxid, created };
-                if may_hide {
-                    return Next::Send(Self::See { path, created });
-                }
+            (Self::Create { may_hide: true, .. }, Answer::Created(created)) => {
+                return Next::Send(Self::See(created));
+            }
+            (Self::Create { .. }, Answer::Created(created)) | (Self::See(created), _) => {
                 Reply::Created(Ok(created))
             }
-            (Self::See { created, .. }, _) => Reply::Created(Ok(created)),
             (Self::List(_), Answer::Children(names)) => Reply::Listed(Ok(names)),
             (Self::CatchUpAndList(path), _) => return Next::Second(Self::List(path)),
             (Self::Watch(path), Answer::Node(node)) => {

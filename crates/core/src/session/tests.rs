@@ -1,6 +1,6 @@
 use super::*;
 use crate::path::NodePath;
-use crate::protocol::{Created, Node, ReadNode, Reply, Request, RequestError, ServerTime};
+use crate::protocol::{LockNode, Node, ReadNode, Reply, Request, RequestError, ServerTime};
 use crate::time::BootTime;
 
 use RequestError::{ConnectionLost, NoAuth, NoNode, Unsupported};
@@ -33,7 +33,7 @@ fn throttled() -> Result<Answer, CallError> {
 
 #[allow(clippy::unnecessary_wraps, reason = "as the others")]
 fn created() -> Result<Answer, CallError> {
-    Ok(Answer::Created { path: "/l/a/n-3".to_owned(), czxid: 5, created: ServerTime(9) })
+    Ok(Answer::Created(LockNode { path: "/l/a/n-3".into(), czxid: 5 }))
 }
 
 fn node() -> Node {
@@ -78,7 +78,7 @@ fn shown(call: Call<'_>) -> String {
 
 #[test]
 fn a_new_node_is_read_only_if_its_acl_might_hide_it() {
-    let made = Created { name: "n-3".to_owned(), czxid: 5, created: ServerTime(9) };
+    let made = LockNode { path: "/l/a/n-3".into(), czxid: 5 };
     let (calls, reply) = answered(create(false), vec![created()]);
     assert_eq!(
         (&calls[..], reply),

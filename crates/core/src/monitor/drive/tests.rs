@@ -1,7 +1,8 @@
 use super::super::MonitorMessage;
 use super::*;
 use crate::exit::Exit;
-use crate::pair::{OwnedNode, Stage};
+use crate::pair::Stage;
+use crate::protocol::LockNode;
 use crate::signal::{SIGCONT, SIGINT, SIGTSTP};
 
 /// Something that the worker does, or that is done to it.
@@ -182,7 +183,7 @@ const LEFT: Exit = Exit::Signal(SIGINT);
 const DEATHS: [Death; 4] = [Death::Success, Death::Failure, Death::Killed(9), Death::Unknown];
 
 fn reports() -> Vec<Report> {
-    let nodes = vec![OwnedNode { path: "/locks/a/n".into(), czxid: 5 }];
+    let nodes = vec![LockNode { path: "/locks/a/n".into(), czxid: 5 }];
     vec![
         Report::DeadlineChanged,
         Report::Nodes { session_timeout: 4000, nodes },

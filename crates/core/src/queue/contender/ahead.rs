@@ -4,7 +4,7 @@ use super::error::ContentionError;
 use super::step::Step;
 use super::{Contender, ContenderPhase};
 use crate::path::NodePath;
-use crate::protocol::{Node, ReadNode, Request, RequestError, ServerTime};
+use crate::protocol::{LockNode, Node, ReadNode, Request, RequestError, ServerTime};
 use crate::queue::event::Event;
 use crate::queue::name::{Family, Mode};
 use crate::queue::record;
@@ -17,7 +17,7 @@ impl Contender {
             _ if !path.is_child_of(self.path()) => Step::default(),
             ContenderPhase::Adopting(own) if own == name => match result {
                 Ok(ReadNode::Seen(node)) if node.owner == self.session => {
-                    let mut step = self.queued(name, node.czxid, node.created);
+                    let mut step = self.queued(LockNode { path: path.clone(), czxid: node.czxid });
                     // Another client may have written to it before it was found.
                     step.append(self.own_read(&Ok(ReadNode::Seen(node))));
                     step.append(self.list_again());

@@ -1,9 +1,9 @@
 //! Entering the queue: the create, the lost reply to it, missing parents, and the listings that follow.
 
 use super::error::{ContentionError, cannot_list};
-use super::step::{OwnNode, Step};
+use super::step::Step;
 use super::{Contender, ContenderPhase, MOST_LOST_CREATES, MOST_PARENTS};
-use crate::protocol::{Created, Request, RequestError, ServerTime};
+use crate::protocol::{LockNode, Request, RequestError};
 use crate::queue::event::Event;
 use crate::queue::name::{Name, prefix};
 use crate::queue::order;
@@ -21,7 +21,7 @@ impl Contender {
         Step { requests: vec![create, list], events: vec![] }
     }
 
-    pub(super) fn created(&mut self, result: Result<Created, RequestError>) -> Step {
+    pub(super) fn created(&mut self, result: Result<LockNode, RequestError>) -> Step {
         if let ContenderPhase::Entering { created } = &mut self.phase {
             *created = Some(result);
         }
@@ -98,7 +98,7 @@ impl Contender {
     /// Handles the answers to both create and list.
     pub(super) fn entered(
         &mut self,
-        created: Result<Created, RequestError>,
+        created: Result<LockNode, RequestError>,
         listed: Result<Vec<String>, RequestError>,
     ) -> Step {
         let created = match created {
@@ -112,7 +112,7 @@ impl Contender {
                 return self.fail(ContentionError::of(failure, "queue", "CREATE", &self.config.path));
             }
         };
-        let mut step = self.queued(&created.name, created.czxid, created.created);
+        let mut step = self.queued(created);
         step.append(match listed {
             Ok(children) => self.decide(&children),
             Err(RequestError::ConnectionLost) => self.go(ContenderPhase::Listing, self.catch_up()),
@@ -127,8 +127,7 @@ impl Contender {
         self.lost_creates == MOST_LOST_CREATES
     }
 
-    pub(super) fn queued(&mut self, name: &str, fencing_token: i64, created: ServerTime) -> Step {
-        let own = OwnNode { path: self.path().child(name), fencing_token, created };
+    pub(super) fn queued(&mut self, own: LockNode) -> Step {
         self.own = Some(own.clone());
         Step { requests: vec![], events: vec![Event::Queued(self.path().clone(), own)] }
     }

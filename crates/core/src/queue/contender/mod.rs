@@ -12,9 +12,9 @@ mod step;
 
 pub use self::error::ContentionError;
 use self::own_node::NodeContent;
-pub use self::step::{AttemptIds, ContenderConfig, OwnNode, Step};
+pub use self::step::{AttemptIds, ContenderConfig, Step};
 use crate::path::{LockPath, NodePath};
-use crate::protocol::{Created, Node, Reply, Request, RequestError};
+use crate::protocol::{LockNode, Node, Reply, Request, RequestError};
 use crate::queue::event::Event;
 use crate::queue::order::QueueError;
 
@@ -35,7 +35,7 @@ enum ContenderPhase {
     /// cause of the refusal.
     Naming { node: String, refusal: Option<QueueError> },
     /// Create and list are in flight together.
-    Entering { created: Option<Result<Created, RequestError>> },
+    Entering { created: Option<Result<LockNode, RequestError>> },
     /// The lock path doesn't exist yet.
     MakingParents,
     /// The reply to the create was lost: checking whether the node exists.
@@ -64,7 +64,7 @@ pub struct Contender {
     config: ContenderConfig,
     session: i64,
     prefix: String,
-    own: Option<OwnNode>,
+    own: Option<LockNode>,
     own_watched: bool,
     /// Another client wrote to zklock's node, and zklock hasn't read it yet.
     own_unread: bool,
@@ -102,7 +102,7 @@ impl Contender {
     }
 
     /// Its own node, once it is known.
-    pub fn own(&self) -> Option<&OwnNode> {
+    pub fn own(&self) -> Option<&LockNode> {
         self.own.as_ref()
     }
 

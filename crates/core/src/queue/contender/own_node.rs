@@ -64,7 +64,7 @@ impl Contender {
     }
 
     pub(super) fn own_read(&mut self, result: &Result<ReadNode, RequestError>) -> Step {
-        let expected = self.own.as_ref().map(|own| own.fencing_token);
+        let expected = self.own.as_ref().map(|own| own.czxid);
         match result {
             Ok(ReadNode::Seen(node)) if node.owner == self.session && Some(node.czxid) == expected => {
                 (self.own_watched, self.own_unread) = (true, false);

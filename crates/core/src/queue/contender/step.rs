@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use crate::path::{LockPath, NodePath};
-use crate::protocol::{Request, ServerTime};
+use crate::path::LockPath;
+use crate::protocol::Request;
 use crate::queue::event::Event;
 use crate::queue::name::{Family, Mode};
 
@@ -58,17 +58,6 @@ impl AttemptIds {
         self.0 = self.0.wrapping_add(1);
         id
     }
-}
-
-/// zklock's own lock node.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnNode {
-    /// Its full path.
-    pub path: NodePath,
-    /// Its czxid, which grows from one holder to the next.
-    pub fencing_token: i64,
-    /// When it was created.
-    pub created: ServerTime,
 }
 
 /// The requests and the events of a step, in order.

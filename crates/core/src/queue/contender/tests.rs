@@ -16,8 +16,8 @@ fn lock() -> LockPath {
     ContenderConfig::exclusive("/locks/job").path
 }
 
-fn created(name: String) -> Created {
-    Created { name, czxid: 50, created: NEVER }
+fn created(name: &str) -> LockNode {
+    LockNode { path: at(name), czxid: 50 }
 }
 
 fn contender(nonblock: bool) -> Contender {
@@ -64,7 +64,7 @@ fn theirs() -> Node {
 fn behind(ahead: &[i32]) -> (Contender, String, Step) {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
-    assert!(contender.take(Reply::Created(Ok(created(own.clone())))).requests.is_empty());
+    assert!(contender.take(Reply::Created(Ok(created(&own)))).requests.is_empty());
     let children = ahead.iter().map(|&n| other(n)).chain([own.clone()]).collect();
     let step = contender.take(Reply::Listed(Ok(children)));
     (contender, own, step)
@@ -158,7 +158,7 @@ fn holder_with_record() -> (Contender, String, Record) {
     let mut contender = contender(false);
     contender.config.data = data.to_vec();
     let own = name(&prefix(&contender.begin()), 5);
-    contender.take(Reply::Created(Ok(created(own.clone()))));
+    contender.take(Reply::Created(Ok(created(&own))));
     contender.take(Reply::Listed(Ok(vec![own.clone()])));
     contender.take(Reply::Read(at(&own), Ok(Node { data: data.to_vec(), ..ours(50) }.into())));
     (contender, own, Record::from_bytes(data).unwrap())
@@ -262,7 +262,7 @@ fn a_mark_on_its_own_node_revokes_the_lock() {
 fn a_contender_missing_from_the_listing_is_gone_and_never_first() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
-    contender.take(Reply::Created(Ok(created(own))));
+    contender.take(Reply::Created(Ok(created(&own))));
     assert_eq!(failed(&contender.take(Reply::Listed(Ok(vec![])))), Some(&ContentionError::Deleted));
 }
 
@@ -348,10 +348,7 @@ fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     let step = contender.take(Reply::Listed(Ok(vec![other(3), own.clone()])));
     assert_eq!(step.requests, [Request::Watch(at(&own))]);
     let step = contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
-    assert_eq!(
-        step.events,
-        [Event::Queued(lock(), OwnNode { path: at(&own), fencing_token: 50, created: NEVER })]
-    );
+    assert_eq!(step.events, [Event::Queued(lock(), LockNode { path: at(&own), czxid: 50 })]);
     assert_eq!(step.requests, [Request::List("/locks/job".into())]);
     let step = contender.take(Reply::Listed(Ok(vec![own])));
     assert_eq!(step.events, [Event::Held(lock())]);
@@ -392,7 +389,7 @@ fn a_create_that_never_arrived_is_sent_again() {
 fn a_listing_whose_reply_was_lost_is_requested_again() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
-    contender.take(Reply::Created(Ok(created(own.clone()))));
+    contender.take(Reply::Created(Ok(created(&own))));
     let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).events, [Event::Held(lock())]);
@@ -404,7 +401,7 @@ fn a_listing_that_overtook_its_create_is_ignored() {
     let own = name(&prefix(&contender.begin()), 5);
     let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
     assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
-    contender.take(Reply::Created(Ok(created(own.clone()))));
+    contender.take(Reply::Created(Ok(created(&own))));
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).events.last(), Some(&Event::Held(lock())));
 }
 
@@ -437,7 +434,7 @@ fn nonblock_acquires_a_free_lock_and_a_lost_race_is_busy() {
         let mut contender = contender(true);
         contender.begin();
         let own = name(&prefix(&contender.take(Reply::Listed(free))), 5);
-        contender.take(Reply::Created(Ok(created(own.clone()))));
+        contender.take(Reply::Created(Ok(created(&own))));
         contender.take(Reply::Listed(Ok(vec![own, other(3)])));
         let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
         assert!(matches!(step.events.as_slice(), [Event::Busy { .. }]));

@@ -10,9 +10,8 @@ use crate::lease::Lease;
 use crate::lease::latency::Start;
 use crate::lease::renewal::Renewal;
 use crate::leftover_nodes::LeftoverNodes;
-use crate::pair::OwnedNode;
-use crate::protocol::{Asker, LockIndex, Reply, Request, SessionChange, SessionKey};
-use crate::queue::contender::{Contender, ContenderConfig, ContentionError, OwnNode, Step};
+use crate::protocol::{Asker, LockIndex, LockNode, Reply, Request, SessionChange, SessionKey};
+use crate::queue::contender::{Contender, ContenderConfig, ContentionError, Step};
 use crate::queue::event::Event;
 use crate::queue::lock_set::LockSet;
 use crate::time::BootTime;
@@ -324,9 +323,8 @@ impl Claim {
 }
 
 /// zklock's nodes on these locks.
-fn owned(locks: &LockSet) -> Vec<OwnedNode> {
-    let owned = |node: &OwnNode| OwnedNode { path: node.path.clone(), czxid: node.fencing_token };
-    locks.nodes().map(|(_, node)| owned(node)).collect()
+fn owned(locks: &LockSet) -> Vec<LockNode> {
+    locks.nodes().map(|(_, node)| node.clone()).collect()
 }
 
 #[cfg(test)]

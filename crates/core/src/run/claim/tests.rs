@@ -1,6 +1,6 @@
 use super::*;
 use crate::loss::Silence;
-use crate::protocol::{Created, LockIndex, Node, ReadNode, RequestError, ServerTime};
+use crate::protocol::{LockIndex, LockNode, Node, ReadNode, RequestError};
 
 const T: Duration = Duration::from_secs(30);
 
@@ -21,7 +21,7 @@ fn claim() -> Claim {
     else {
         panic!("no create in {out:?}");
     };
-    let created = Created { name: format!("{prefix}0000000005"), czxid: 50, created: ServerTime(0) };
+    let created = LockNode { path: format!("/locks/job/{prefix}0000000005").into(), czxid: 50 };
     reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(created)), 0.6);
     claim
 }
@@ -74,7 +74,7 @@ fn prefix_in(asked: &[Effect]) -> &str {
 fn queue(claim: &mut Claim, lock: usize, asked: &[Effect], ahead: usize) -> Vec<Effect> {
     let prefix = prefix_in(asked);
     let names: Vec<_> = (0..=ahead).map(|number| format!("{prefix}{number:010}")).collect();
-    let created = Created { name: names[ahead].clone(), czxid: 1, created: ServerTime(0) };
+    let created = LockNode { path: format!("{}/{}", creates(asked)[0], names[ahead]).into(), czxid: 1 };
     let mut out = vec![];
     for reply in [Reply::Created(Ok(created)), Reply::Listed(Ok(names))] {
         let events = claim.replied(SessionKey(1), Asker::Lock(LockIndex(lock)), reply, at(1.0), &mut out);
@@ -153,7 +153,7 @@ fn a_create_is_measured_from_when_it_was_sent_and_not_from_one_before_it() {
     let mut out = vec![];
     claim.contend_for_next(at(60.0), &mut out);
     assert_eq!(creates(&out), ["/b"]);
-    let created = Created { name: "n".to_owned(), czxid: 2, created: ServerTime(0) };
+    let created = LockNode { path: "/b/n".into(), czxid: 2 };
     reply(&mut claim, Asker::Lock(LockIndex(1)), Reply::Created(Ok(created)), 60.5);
     let latency = format!("{:?}", claim.session().unwrap().latency);
     assert!(latency.contains("trip: Some(500ms)"), "{latency}");

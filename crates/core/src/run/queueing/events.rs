@@ -108,7 +108,7 @@ impl Queueing {
 pub(super) fn say_acquired(path: &LockPath, ctx: &mut Context<'_>) {
     let session = ctx.state.claim.session();
     let node = session.and_then(|session| session.locks.nodes().find(|(lock, _)| *lock == path));
-    if let Some(token) = node.map(|(_, node)| node.fencing_token) {
+    if let Some(token) = node.map(|(_, node)| node.czxid) {
         let after = ctx.now.since(ctx.plan.began);
         ctx.say_about(path.clone(), Message::Acquired { after, token });
     }

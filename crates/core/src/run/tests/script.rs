@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::environment::HeldLock;
 use crate::path::LockPath;
 use crate::protocol::{
-    Asker, Created, LockIndex, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange,
+    Asker, LockIndex, LockNode, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange,
     SessionKey,
 };
 use crate::queue::contender::AttemptIds;
@@ -242,9 +242,8 @@ impl Script {
 
     /// The lock's create is answered: its node has this number, which is its czxid too.
     pub(super) fn created(&mut self, lock: usize, number: u32) -> &mut Self {
-        let after = i64::try_from(self.now.since(BootTime::from_start(BEGAN)).as_millis()).unwrap();
-        let created =
-            Created { name: self.own(number), czxid: number.into(), created: ServerTime(EPOCH + after) };
+        let entered = self.entered.last().map_or("", String::as_str);
+        let created = LockNode { path: format!("{entered}{number:010}").into(), czxid: number.into() };
         self.reply(Asker::Lock(LockIndex(lock)), Reply::Created(Ok(created)))
     }
 

@@ -1,6 +1,8 @@
 //! Translates the calls of a request into operations of the simulated servers, and their answers back.
 
-use super::message::{Answer, Call, CallError, Node, NodeKind, Refusal, RequestError, ServerTime, Step};
+use super::message::{
+    Answer, Call, CallError, LockNode, Node, NodeKind, Refusal, RequestError, ServerTime, Step,
+};
 use crate::ensemble::wire::{Acl, Answer as WireAnswer, Code, Mode, Op, Stat, WireError};
 
 /// The purpose of an operation that is under way.
@@ -80,11 +82,9 @@ pub(super) fn op(call: Call<'_>, acl: Acl) -> Op {
 pub(super) fn answer(result: Result<WireAnswer, WireError>) -> Result<Answer, CallError> {
     match result {
         Ok(WireAnswer::Done | WireAnswer::Multi(_)) => Ok(Answer::Done),
-        Ok(WireAnswer::Created(path, stat)) => Ok(Answer::Created {
-            path: (*path).to_owned(),
-            czxid: stat.czxid,
-            created: ServerTime(stat.ctime),
-        }),
+        Ok(WireAnswer::Created(path, stat)) => {
+            Ok(Answer::Created(LockNode { path: (*path).into(), czxid: stat.czxid }))
+        }
         Ok(WireAnswer::Stat(stat)) => Ok(Answer::Node(node(&[], stat))),
         Ok(WireAnswer::Data(data, stat)) => Ok(Answer::Node(node(&data, stat))),
         Ok(WireAnswer::Children(names, _)) => {

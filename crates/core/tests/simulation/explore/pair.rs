@@ -15,7 +15,8 @@ use zklock_core::exit::{Exit, FAILURE, LOST};
 use zklock_core::monitor::{
     Death, MonitorDriver, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, WorkerState,
 };
-use zklock_core::pair::{OwnedNode, Report, Stage};
+use zklock_core::pair::{Report, Stage};
+use zklock_core::protocol::LockNode;
 use zklock_core::signal::{SIGCONT, SIGINT, SIGTSTP};
 use zklock_core::time::BootTime;
 
@@ -53,7 +54,7 @@ const TIMEOUT: Duration = Duration::from_secs(9);
 /// The scenes: name, largest number of departures, acts.
 pub(super) fn scenes() -> Vec<(&'static str, usize, Scene)> {
     let nodes = || {
-        let nodes = vec![OwnedNode { path: "/l/a/n".into(), czxid: 5 }];
+        let nodes = vec![LockNode { path: "/l/a/n".into(), czxid: 5 }];
         Reports(Report::Nodes { session_timeout: 4_000, nodes })
     };
     let leaves = || Reports(Report::Leave(LEFT));
@@ -99,7 +100,7 @@ struct State<'a> {
     is_reaped: bool,
     /// It has read something since the last wait that something ended.
     has_read: bool,
-    nodes: Vec<OwnedNode>,
+    nodes: Vec<LockNode>,
     said: Option<Exit>,
 }
 

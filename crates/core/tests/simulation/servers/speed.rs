@@ -99,12 +99,12 @@ fn a_create_that_is_turned_away_is_sent_again() {
                 client.ask(&mut ensemble, 1, Request::Create { parent: parent.into(), prefix, data: vec![] });
             }
             Some(ClientEvent::Reply(1, Reply::Created(result))) => {
-                created = Some((result.unwrap().name, ensemble.now()));
+                created = Some((result.unwrap().path, ensemble.now()));
             }
             _ => {}
         }
     }
-    let (name, when) = created.unwrap();
-    assert_eq!(name, "n-0000000000");
+    let (path, when) = created.unwrap();
+    assert_eq!(path.as_str(), "/n-0000000000");
     assert!(when - asked >= 200_000_000, "two pauses of a tenth of a second");
 }

@@ -137,8 +137,8 @@ impl Storm {
             Reply::Created(Ok(created)) => {
                 self.created += 1;
                 self.digest = mix(self.digest ^ created.czxid.cast_unsigned());
-                let is_new = known.nodes.insert(format!("/locks/{}", created.name), created.czxid).is_none();
-                assert!(is_new, "{} was made twice", created.name);
+                let is_new = known.nodes.insert(created.path.to_string(), created.czxid).is_none();
+                assert!(is_new, "{} was made twice", created.path);
             }
             Reply::Deleted(_) => {
                 // A delete may have been carried out or not, so the node isn't checked any more.

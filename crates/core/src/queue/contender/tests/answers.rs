@@ -55,7 +55,7 @@ fn a_listing_that_fails_is_repeated_or_says_what_is_missing() {
     assert_ne!(prefix(&contender.take(Reply::Listed(Err(RequestError::NoNode)))), lost);
     let mut entering = super::contender(false);
     let own = name(&prefix(&entering.begin()), 5);
-    entering.take(Reply::Created(Ok(created(own))));
+    entering.take(Reply::Created(Ok(created(&own))));
     assert_eq!(failed(&entering.take(Reply::Listed(Err(RequestError::NoAuth)))), Some(&denied));
 }
 
@@ -169,7 +169,7 @@ fn watches_that_were_being_set_are_set_again_on_a_new_connection() {
     // The first waiter for a slot watches all holders.
     let mut contender = slots();
     let own = name(&prefix(&contender.begin()), 5);
-    contender.take(Reply::Created(Ok(created(own.clone()))));
+    contender.take(Reply::Created(Ok(created(&own))));
     let watches = contender.take(Reply::Listed(Ok(vec![slot(1), slot(3), own.clone()]))).requests;
     contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     let [_, Request::Watch(first), Request::Watch(_)] = &watches[..] else { panic!("{watches:?}") };
@@ -205,7 +205,7 @@ fn a_slot_is_announced_where_another_waits_behind() {
     for (behind, tells) in [(vec![slot(9)], true), (vec![], false)] {
         let mut contender = slots();
         let own = name(&prefix(&contender.begin()), 5);
-        contender.take(Reply::Created(Ok(created(own.clone()))));
+        contender.take(Reply::Created(Ok(created(&own))));
         let children = behind.into_iter().chain([own.clone()]).collect();
         let step = contender.take(Reply::Listed(Ok(children)));
         let write = Request::Write(at(&own), b"slot".to_vec(), 0);
@@ -215,7 +215,7 @@ fn a_slot_is_announced_where_another_waits_behind() {
     }
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
-    contender.take(Reply::Created(Ok(created(own.clone()))));
+    contender.take(Reply::Created(Ok(created(&own))));
     let step = contender.take(Reply::Listed(Ok(vec![own.clone(), other(9)])));
     assert_eq!(step.requests, [Request::Watch(at(&own))], "a lock has no slots to tell of");
 }
@@ -234,7 +234,7 @@ fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
             let entering = naming.take(Reply::Read(at(&other(3)), permanent()));
             assert!(!naming.seen_busy());
             let own = name(&prefix(&entering), number);
-            naming.take(Reply::Created(Ok(created(own.clone()))));
+            naming.take(Reply::Created(Ok(created(&own))));
             naming.take(Reply::Listed(Ok(vec![own, other(3)])));
             let step = naming.take(Reply::Read(at(&other(3)), permanent()));
             assert_eq!((failed(&step), naming.holds()), (error, error.is_none()));
@@ -284,7 +284,7 @@ fn a_node_of_another_recipe_is_refused() {
             let mut children = vec![child.to_owned()];
             if !is_nonblock {
                 let own = name(&prefix(&begun), 5);
-                contender.take(Reply::Created(Ok(created(own.clone()))));
+                contender.take(Reply::Created(Ok(created(&own))));
                 children.push(own);
             }
             let step = contender.take(Reply::Listed(Ok(children)));
@@ -318,7 +318,7 @@ fn news_about_nodes_that_are_not_watched_change_nothing() {
 fn behind_slots(ahead: &[i32]) -> (Contender, String, Step) {
     let mut contender = slots();
     let own = name(&prefix(&contender.begin()), 5);
-    contender.take(Reply::Created(Ok(created(own.clone()))));
+    contender.take(Reply::Created(Ok(created(&own))));
     let children = ahead.iter().map(|&number| slot(number)).chain([own.clone()]).collect();
     let step = contender.take(Reply::Listed(Ok(children)));
     contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
@@ -368,7 +368,7 @@ fn a_reader_beside_curator_lists_again_when_its_only_predecessor_goes() {
         (step.requests.len(), name(&prefix, 5))
     };
     assert_eq!(parent_and_list, 2);
-    contender.take(Reply::Created(Ok(created(own.clone()))));
+    contender.take(Reply::Created(Ok(created(&own))));
     let writer = name(&name::prefix(Family::CuratorRw, Mode::Exclusive, Uuid::from_u128(9)), 3);
     contender.take(Reply::Listed(Ok(vec![writer.clone(), own.clone()])));
     contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
