@@ -28,12 +28,10 @@ const LONGEST_KILLING: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Running {
     supervisor: Supervisor,
-    /// The first loss.
-    lost: Option<Loss>,
+    /// The first loss, and the lock to name with it.
+    lost: Option<(Loss, LockPath)>,
     /// Some loss was one after which another contender may hold the lock already.
     surely_lost: bool,
-    /// The lock that the loss is about, if it isn't about the run as a whole.
-    lost_lock: Option<LockPath>,
     /// When to kill again, whether a process is left that may never end, and when the first round was.
     kill_again_at: Option<BootTime>,
     stuck: bool,
@@ -50,7 +48,6 @@ impl Running {
             supervisor: Supervisor::new(ctx.plan),
             lost: None,
             surely_lost: false,
-            lost_lock: None,
             kill_again_at: None,
             stuck: false,
             killed_at: None,
@@ -66,7 +63,7 @@ impl Running {
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         let may_have_ended = !self.is_stopping() && ended_in_time(&input, ctx);
         // The lease first: the input may be a SIGCONT after a long stop.
-        if self.supervisor.is_over().is_none() && !may_have_ended {
+        if self.supervisor.end().is_none() && !may_have_ended {
             self.keep_the_lease(ctx);
         }
         match input {
@@ -76,7 +73,7 @@ impl Running {
                 // After a certain loss another contender may hold the lock already: there is no time left.
                 let lease = ctx.state.claim.lease().filter(|_| !self.surely_lost);
                 let latest = lease.map_or(ctx.now, Lease::take_over_at);
-                self.happened(JobInput::Look { latest }, ctx);
+                self.happened(JobInput::Tick { latest }, ctx);
             }
             Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),
             Input::Key(signal) => self.happened(JobInput::Key(signal), ctx),
@@ -145,7 +142,6 @@ impl Running {
                 ctx.state.claim.session().map_or(Silence::NoAnswer(Duration::ZERO), |it| it.silence(now));
             self.lose(Loss::LeaseOver { silence, late: ctx.state.late }, ctx);
         }
-        self.happened(JobInput::Tick, ctx);
     }
 
     fn lose(&mut self, loss: Loss, ctx: &mut Context<'_>) {
@@ -167,19 +163,17 @@ impl Running {
         // Stop before reporting. A stop that has begun is only ever brought forward.
         let grace = if at_once { Duration::ZERO } else { plan.kill_after };
         self.happened(JobInput::MustStop { grace, kill_at }, ctx);
-        self.happened(JobInput::Tick, ctx);
+        let path = path.unwrap_or_else(|| plan.first.clone());
         if self.lost.is_none() || at_once {
-            let fate = match self.supervisor.kills_at() {
+            let fate = match self.supervisor.kills_at().filter(|&at| at > now) {
                 Some(at) => Fate::Stopped { signal: plan.signal, kill_in: now.until(at) },
                 None => Fate::Killed,
             };
             let message = Message::LockLost { loss: loss.clone(), command: plan.command.clone(), fate };
             tell_manager(&message.to_string(), EXTENSION + plan.kill_after, ctx);
-            ctx.say_about(path.clone().unwrap_or_else(|| plan.first.clone()), message);
+            ctx.say_about(path.clone(), message);
         }
-        if self.lost.is_none() {
-            (self.lost, self.lost_lock) = (Some(loss), path);
-        }
+        self.lost.get_or_insert((loss, path));
     }
 
     fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, ctx: &mut Context<'_>) {
@@ -247,17 +241,16 @@ impl Running {
 
     /// Shows the monitor the time from which it must act if this process hangs or is stopped.
     fn show_deadline(&mut self, ctx: &mut Context<'_>) {
-        if self.supervisor.is_over().is_some() {
+        if self.supervisor.end().is_some() {
             // The command has ended, and the worker is about to report it. If the monitor saw a deadline in the past,
             // it would end the worker first.
             return;
         }
-        let killed_at = self.killed_at.filter(|_| self.supervisor.has_killed());
         // If KILL had no effect, the monitor's KILL would have none either, and would end the session: that alone keeps the
         // lock while a process doesn't end.
-        let in_vain = killed_at.is_some() && self.stuck;
+        let in_vain = self.stuck;
         let lease = ctx.state.claim.lease().filter(|_| !in_vain);
-        let deadline = lease.map(|lease| match killed_at {
+        let deadline = lease.map(|lease| match self.killed_at {
             Some(at) => lease.end().max(at + LONGEST_KILLING),
             None => lease.take_over_at(),
         });
@@ -275,24 +268,23 @@ impl Running {
         // A timer is late while the boot clock is slowed down, so both clocks are read at least this often.
         let look = lease.map(|lease| now + lease.step() / 2);
         let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
-        let kill_again = self.kill_again_at.filter(|_| self.supervisor.has_killed());
+        let kill_again = self.kill_again_at.filter(|_| self.supervisor.is_stopping());
         let moments =
             [stop_at, look, kill_again, claim.next_due(), self.supervisor.kills_at(), self.record_held_at()];
         moments.into_iter().flatten().min()
     }
 
     fn reaped(&mut self, status: Option<Exit>, ctx: &mut Context<'_>) -> Option<Next> {
-        let end = self.supervisor.is_over()?;
+        let end = self.supervisor.end()?;
         let exit = match (end, status) {
             (JobEnd::Stopped, _) => Exit::Code(exit::LOST),
             (JobEnd::ByItself, status) => status.unwrap_or(Exit::Code(exit::FAILURE)),
         };
         ctx.emit(Effect::CommandIsOver(exit, LONGEST_END));
-        if let (Some(loss), JobEnd::Stopped) = (self.lost.clone(), end) {
+        if let (Some((loss, path)), JobEnd::Stopped) = (self.lost.clone(), end) {
             let lease = ctx.state.claim.lease();
             let after = lease.map(|lease| ctx.now.since(lease.last_confirmed()));
             let command = ctx.plan.command.clone();
-            let path = self.lost_lock.clone().unwrap_or_else(|| ctx.plan.first.clone());
             ctx.say_about(path, Message::CommandStopped { loss, command, after });
         }
         Some(Next::Ended(exit))

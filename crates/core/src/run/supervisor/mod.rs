@@ -28,29 +28,11 @@ pub(super) enum JobInput {
         /// When KILL is sent in any case.
         kill_at: BootTime,
     },
-    /// Time has passed.
-    Tick,
-    /// Time has passed, and all that the kernel has reported is known: it is time to kill what is left.
-    Look {
+    /// Time has passed, and all that the kernel has reported is known.
+    Tick {
         /// Until when other zklocks among the job's processes may release their locks.
         latest: BootTime,
     },
-}
-
-/// The state of the job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum JobState {
-    /// `stopped`: its leader is stopped.
-    Running {
-        stopped: bool,
-    },
-    Stopping {
-        kill_at: BootTime,
-        killed: bool,
-        leader_dead: bool,
-        end: JobEnd,
-    },
-    Over(JobEnd),
 }
 
 /// What ended the job. Other processes of it may have been killed in either case.
@@ -71,9 +53,22 @@ pub(super) struct Supervisor {
     single_child: bool,
     /// Whether the job shares zklock's process group, because there is a terminal.
     has_terminal: bool,
-    state: JobState,
     /// The signals that were forwarded to the job.
     forwarded: BTreeSet<i32>,
+    /// The leader was stopped and hasn't been continued.
+    leader_stopped: bool,
+    /// No process of the job may be left.
+    stopping: Option<Stopping>,
+    over: Option<JobEnd>,
+}
+
+#[derive(Debug)]
+struct Stopping {
+    /// When KILL follows; it is sent again at each tick, until no process is left.
+    kill_at: BootTime,
+    killed: bool,
+    leader_dead: bool,
+    end: JobEnd,
 }
 
 impl Supervisor {
@@ -83,19 +78,19 @@ impl Supervisor {
             stop_signal: plan.signal,
             single_child: plan.single_child,
             has_terminal: plan.has_terminal,
-            state: JobState::Running { stopped: false },
             forwarded: BTreeSet::new(),
+            leader_stopped: false,
+            stopping: None,
+            over: None,
         }
     }
 
     /// The effects of an event that was noticed `now`.
     pub(super) fn on(&mut self, input: JobInput, now: BootTime) -> Vec<Effect> {
-        match self.state {
-            JobState::Running { .. } => self.running(input, now),
-            JobState::Stopping { kill_at, killed, leader_dead, end } => {
-                self.stopping(input, kill_at, killed, leader_dead, end, now)
-            }
-            JobState::Over(_) => vec![],
+        match (self.over, &self.stopping) {
+            (Some(_), _) => vec![],
+            (None, None) => self.running(input, now),
+            (None, Some(_)) => self.stopping(input, now),
         }
     }
 
@@ -103,7 +98,7 @@ impl Supervisor {
         match input {
             // `fg` continues the whole group itself.
             JobInput::Signalled(SIGCONT) if self.has_terminal => {
-                self.is_stopped().then_some(Effect::Job(Resume)).into_iter().collect()
+                self.leader_stopped.then_some(Resume.into()).into_iter().collect()
             }
             JobInput::Signalled(signal) => {
                 self.forwarded.insert(signal);
@@ -113,40 +108,41 @@ impl Supervisor {
                 [forward].into_iter().chain(also).map(Effect::Job).collect()
             }
             JobInput::Leader(LeaderChange::Stopped(signal)) => {
-                self.state = JobState::Running { stopped: true };
+                self.leader_stopped = true;
                 // The kernel doesn't stop zklock by this one if no process could continue it.
                 let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
                 self.has_terminal.then_some(Effect::Stop(signal)).into_iter().collect()
             }
             JobInput::Leader(LeaderChange::Continued) => {
-                self.state = JobState::Running { stopped: false };
+                self.leader_stopped = false;
                 self.has_terminal.then_some(Effect::ContinueMonitor).into_iter().collect()
             }
             // No command ends itself like that, nor can it end its children then. Someone who kills it may have killed
             // the monitor too (`pkill -9 -f job.sh` finds both), so nothing of it may be left beside the next holder.
             JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) }) => {
-                self.kill(now, true, JobEnd::ByItself)
+                self.stop(now, true, JobEnd::ByItself);
+                vec![]
             }
             JobInput::Leader(LeaderChange::Died { by: Some(signal) }) if self.is_for_the_rest(signal) => {
-                self.state = JobState::Over(JobEnd::ByItself);
-                vec![Effect::Job(SignalGroup(signal)), Effect::Job(ContinueStopped), Effect::Job(Reap)]
+                self.over = Some(JobEnd::ByItself);
+                [SignalGroup(signal), ContinueStopped, Reap].map(Effect::Job).into()
             }
             JobInput::Leader(LeaderChange::Died { .. }) => {
-                self.state = JobState::Over(JobEnd::ByItself);
-                vec![Effect::Job(Reap)]
+                self.over = Some(JobEnd::ByItself);
+                vec![Reap.into()]
             }
             JobInput::MustStop { grace, kill_at } => {
                 let kill_at = kill_at.min(now + grace);
-                if now >= kill_at {
-                    // Too late for TERM: a job that was stopped must not run for another moment.
-                    return self.kill(kill_at, false, JobEnd::Stopped);
-                }
-                self.state =
-                    JobState::Stopping { kill_at, killed: false, leader_dead: false, end: JobEnd::Stopped };
-                self.begin_stop()
+                self.stop(kill_at, false, JobEnd::Stopped);
+                // Too late for TERM: a job that was stopped must not run for another moment.
+                if now >= kill_at { vec![] } else { self.begin_stop() }
             }
-            JobInput::Key(_) | JobInput::NoneLeft | JobInput::Tick | JobInput::Look { .. } => vec![],
+            JobInput::Key(_) | JobInput::NoneLeft | JobInput::Tick { .. } => vec![],
         }
+    }
+
+    fn stop(&mut self, kill_at: BootTime, leader_dead: bool, end: JobEnd) {
+        self.stopping = Some(Stopping { kill_at, killed: false, leader_dead, end });
     }
 
     /// The beginning of a forced stop. A stopped process can't end.
@@ -175,76 +171,54 @@ impl Supervisor {
         }
     }
 
-    fn stopping(
-        &mut self,
-        input: JobInput,
-        kill_at: BootTime,
-        killed: bool,
-        leader_dead: bool,
-        end: JobEnd,
-        now: BootTime,
-    ) -> Vec<Effect> {
+    fn stopping(&mut self, input: JobInput, now: BootTime) -> Vec<Effect> {
+        let Some(stopping) = &mut self.stopping else { return vec![] };
         match input {
             JobInput::Leader(LeaderChange::Died { by }) => {
-                self.state = JobState::Stopping { kill_at, killed, leader_dead: true, end };
                 // It was to end the others, and can't any more. Its death is seen at each look until it is reaped.
+                let was_dead = std::mem::replace(&mut stopping.leader_dead, true);
                 let by_first_signal = self.single_child && by == Some(self.stop_signal);
-                if by_first_signal && !killed && !leader_dead { self.signal_all() } else { vec![] }
+                let is_to_end_others = by_first_signal && !was_dead && now < stopping.kill_at;
+                return if is_to_end_others { self.signal_all() } else { vec![] };
             }
-            JobInput::NoneLeft if leader_dead => {
-                self.state = JobState::Over(end);
-                vec![Effect::Job(Reap)]
+            JobInput::NoneLeft if stopping.leader_dead => {
+                self.over = Some(stopping.end);
+                return vec![Reap.into()];
             }
             // A second TERM or INT skips the rest of the grace.
             JobInput::Signalled(SIGTERM | SIGINT) | JobInput::Key(SIGINT) => {
-                self.kill(kill_at, leader_dead, end)
+                stopping.kill_at = stopping.kill_at.min(now);
             }
-            JobInput::Look { latest } if killed => vec![Effect::Job(Kill { latest })],
-            JobInput::Tick if now >= kill_at => self.kill(kill_at, leader_dead, end),
-            JobInput::MustStop { grace, kill_at: sooner } => {
-                let kill_at = kill_at.min(sooner).min(now + grace);
-                self.state = JobState::Stopping { kill_at, killed, leader_dead, end };
-                vec![]
+            JobInput::Tick { latest } if now >= stopping.kill_at => {
+                stopping.killed = true;
+                return vec![Kill { latest }.into()];
             }
-            _ => vec![],
+            JobInput::MustStop { grace, kill_at } => {
+                stopping.kill_at = stopping.kill_at.min(kill_at).min(now + grace);
+            }
+            _ => {}
         }
-    }
-
-    /// KILL is no single effect: the look that follows every input sends it, and each look after that, until none is left.
-    fn kill(&mut self, kill_at: BootTime, leader_dead: bool, end: JobEnd) -> Vec<Effect> {
-        self.state = JobState::Stopping { kill_at, killed: true, leader_dead, end };
         vec![]
     }
 
     /// When KILL follows the first signal of a stop; `None` if there is no stop, or KILL was sent.
     pub(super) fn kills_at(&self) -> Option<BootTime> {
-        match self.state {
-            JobState::Stopping { kill_at, killed: false, .. } => Some(kill_at),
-            _ => None,
-        }
+        self.stopping.as_ref().filter(|stopping| !stopping.killed).map(|stopping| stopping.kill_at)
     }
 
     /// Whether no process of the job may be left: zklock stops it, or its leader was killed.
     pub(super) fn is_stopping(&self) -> bool {
-        matches!(self.state, JobState::Stopping { .. })
+        self.stopping.is_some() && self.over.is_none()
     }
 
     /// Whether the job's leader is stopped.
     pub(super) fn is_stopped(&self) -> bool {
-        matches!(self.state, JobState::Running { stopped: true })
+        self.leader_stopped && self.stopping.is_none() && self.over.is_none()
     }
 
-    /// Whether KILL is sent to every process of the job, including those that left its group, until none is left.
-    pub(super) fn has_killed(&self) -> bool {
-        matches!(self.state, JobState::Stopping { killed: true, .. })
-    }
-
-    /// Whether the job is gone and reaped, and if so, what ended it.
-    pub(super) fn is_over(&self) -> Option<JobEnd> {
-        match self.state {
-            JobState::Over(end) => Some(end),
-            _ => None,
-        }
+    /// What ended the job, once it is gone and reaped.
+    pub(super) fn end(&self) -> Option<JobEnd> {
+        self.over
     }
 }
 

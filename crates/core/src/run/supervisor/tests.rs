@@ -34,13 +34,16 @@ fn leader_stopped(signal: i32) -> JobInput {
 
 const CONTINUED: JobInput = JobInput::Leader(LeaderChange::Continued);
 
-/// Checks that this input makes the supervisor kill the job, and does nothing else.
+const TICK: JobInput = JobInput::Tick { latest: LATE };
+
+/// Checks that with this input it is time to kill the job, and that nothing else follows from it.
 fn check_kills(supervisor: &mut Supervisor, input: JobInput, now: BootTime) {
-    assert!(!supervisor.has_killed(), "before {input:?}");
-    assert_eq!(supervisor.on(input, now), []);
-    assert!(supervisor.has_killed(), "{input:?}");
-    let look = JobInput::Look { latest: LATE };
-    assert_eq!(supervisor.on(look, NOW), [Effect::Job(Kill { latest: LATE })], "{input:?}");
+    if input != TICK {
+        assert_eq!(supervisor.on(TICK, now), [], "before {input:?}");
+        assert_eq!(supervisor.on(input, now), []);
+    }
+    assert_eq!(supervisor.on(TICK, now), [Effect::Job(Kill { latest: LATE })], "{input:?}");
+    assert_eq!(supervisor.kills_at(), None, "{input:?}");
 }
 
 fn stopping() -> Supervisor {
@@ -59,7 +62,7 @@ fn a_signal_is_only_forwarded() {
     assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [Effect::Job(SignalGroup(SIGTERM)), ENDS]);
     assert_eq!(supervisor.kills_at(), None, "no grace begins");
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), LATE), [Effect::Job(Reap)]);
-    assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
+    assert_eq!(supervisor.end(), Some(JobEnd::ByItself));
 }
 
 #[test]
@@ -67,11 +70,11 @@ fn a_command_that_was_killed_is_over_when_nothing_of_it_is_left() {
     let mut supervisor = running_job();
     let killed = JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) });
     check_kills(&mut supervisor, killed, NOW);
-    assert_eq!(supervisor.is_over(), None);
+    assert_eq!(supervisor.end(), None);
     assert_eq!(supervisor.on(must_stop(), NOW), [], "no TERM follows");
     assert_eq!(supervisor.on(killed, NOW), [], "seen again");
     assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [Effect::Job(Reap)]);
-    assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself), "the loss came after its death");
+    assert_eq!(supervisor.end(), Some(JobEnd::ByItself), "the loss came after its death");
 }
 
 #[test]
@@ -79,7 +82,7 @@ fn a_term_to_the_command_alone_goes_to_its_group_once() {
     let died = JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) });
     let mut supervisor = running_job();
     assert_eq!(supervisor.on(died, NOW), [Effect::Job(SignalGroup(SIGTERM)), ENDS, Effect::Job(Reap)]);
-    assert_eq!(supervisor.is_over(), Some(JobEnd::ByItself));
+    assert_eq!(supervisor.end(), Some(JobEnd::ByItself));
     let mut supervisor = running_job();
     supervisor.on(JobInput::Signalled(SIGTERM), NOW);
     supervisor.on(leader_stopped(SIGTSTP), NOW);
@@ -94,12 +97,12 @@ fn a_term_to_the_command_alone_goes_to_its_group_once() {
 fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
     let mut supervisor = stopping();
     assert_eq!(supervisor.kills_at(), Some(SOON));
-    assert_eq!(supervisor.on(JobInput::Tick, NOW), []);
-    check_kills(&mut supervisor, JobInput::Tick, SOON);
+    assert_eq!(supervisor.on(TICK, NOW), []);
+    check_kills(&mut supervisor, TICK, SOON);
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), SOON), []);
-    assert_eq!(supervisor.on(JobInput::Tick, SOON), [], "the sweep does the following rounds");
+    assert_eq!(supervisor.on(TICK, SOON), [Effect::Job(Kill { latest: LATE })], "until none is left");
     assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Job(Reap)]);
-    assert_eq!(supervisor.is_over(), Some(JobEnd::Stopped));
+    assert_eq!(supervisor.end(), Some(JobEnd::Stopped));
 }
 
 #[test]
@@ -195,10 +198,10 @@ fn a_single_child_alone_gets_the_first_signal_of_a_stop_and_all_are_killed() {
     begins(&mut supervisor, SIGTERM);
     begins(&mut job(RTMIN, true), RTMIN);
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), NOW), []);
-    assert_eq!(supervisor.is_over(), None, "its descendants live");
-    check_kills(&mut supervisor, JobInput::Tick, SOON);
+    assert_eq!(supervisor.end(), None, "its descendants live");
+    check_kills(&mut supervisor, TICK, SOON);
     assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Job(Reap)]);
-    assert_eq!(supervisor.is_over(), Some(JobEnd::Stopped));
+    assert_eq!(supervisor.end(), Some(JobEnd::Stopped));
     let mut supervisor = single_child();
     begins(&mut supervisor, SIGTERM);
     check_kills(&mut supervisor, JobInput::Signalled(SIGINT), NOW);
@@ -244,14 +247,14 @@ fn a_forced_stop_goes_on_with_all_if_its_first_signal_kills_a_single_child() {
             [],
             "once, though its death is seen again and again"
         );
-        assert_eq!(supervisor.is_over(), None, "its descendants live");
-        check_kills(&mut supervisor, JobInput::Tick, SOON);
+        assert_eq!(supervisor.end(), None, "its descendants live");
+        check_kills(&mut supervisor, TICK, SOON);
         for by in [None, Some(SIGUSR1)] {
             assert_eq!(stops(true).on(died(by), NOW), [], "it may have asked them to end");
         }
         assert_eq!(stops(false).on(died(Some(signal)), NOW), [], "all have got it");
         let mut killed = stops(true);
-        check_kills(&mut killed, JobInput::Tick, SOON);
+        check_kills(&mut killed, TICK, SOON);
         assert_eq!(killed.on(died(Some(signal)), SOON), []);
     }
 }
@@ -273,7 +276,7 @@ fn a_stop_that_has_begun_may_only_become_shorter() {
     assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [], "the leader isn't dead");
     check_kills(&mut supervisor, JobInput::Signalled(SIGTERM), NOW);
     assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [], "it is killed already");
-    assert_eq!(supervisor.on(JobInput::Tick, at(99)), [], "it is killed already");
+    assert_eq!(supervisor.kills_at(), None, "it is killed already");
 }
 
 fn input() -> impl Strategy<Value = JobInput> {
@@ -287,8 +290,7 @@ fn input() -> impl Strategy<Value = JobInput> {
         prop::sample::select(vec![None, Some(SIGTERM), Some(SIGKILL)])
             .prop_map(|by| JobInput::Leader(LeaderChange::Died { by })),
         Just(JobInput::NoneLeft),
-        Just(JobInput::Tick),
-        Just(JobInput::Look { latest: NOW }),
+        Just(JobInput::Tick { latest: NOW }),
         (0u64..3_000, 0u64..9_000).prop_map(|(grace, kill_at)| JobInput::MustStop {
             grace: Duration::from_millis(grace),
             kill_at: BootTime::from_nanos(kill_at * 1_000_000),
@@ -302,7 +304,7 @@ proptest! {
         let mut supervisor = Supervisor::new(&Plan { single_child, has_terminal, ..plan() });
         let (mut now, mut died, mut none_left, mut reaped) = (NOW, false, false, 0);
         let (mut forced, mut stopped) = (false, false);
-        let end = [JobInput::Tick, JobInput::Leader(LeaderChange::Died { by: None }), JobInput::NoneLeft].map(|input| (input, 10_000));
+        let end = [TICK, JobInput::Leader(LeaderChange::Died { by: None }), JobInput::NoneLeft].map(|input| (input, 10_000));
         for (input, pause) in events.into_iter().chain(end) {
             now = now + Duration::from_millis(pause);
             stopped |= !died && matches!(input, JobInput::MustStop { .. });
@@ -310,7 +312,7 @@ proptest! {
             // The leader dies before no other process is left.
             if input == JobInput::NoneLeft && !died { continue; }
             none_left |= input == JobInput::NoneLeft;
-            let was_running = supervisor.is_over().is_none();
+            let was_running = supervisor.end().is_none();
             let forces = matches!(input, JobInput::MustStop { .. } | JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) }));
             forced |= was_running && forces;
             for effect in supervisor.on(input, now) {
@@ -326,10 +328,9 @@ proptest! {
                     _ => prop_assert!(!forced, "a job that is being stopped is never resumed: {:?}", effect),
                 }
             }
-            prop_assert!(forced || !supervisor.has_killed());
-            prop_assert_eq!(supervisor.is_over().is_some(), reaped == 1);
+            prop_assert_eq!(supervisor.end().is_some(), reaped == 1);
         }
         prop_assert_eq!(reaped, 1, "the leader is reaped exactly once");
-        prop_assert_eq!(supervisor.is_over(), Some(if stopped { JobEnd::Stopped } else { JobEnd::ByItself }));
+        prop_assert_eq!(supervisor.end(), Some(if stopped { JobEnd::Stopped } else { JobEnd::ByItself }));
     }
 }
