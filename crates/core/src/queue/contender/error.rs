@@ -4,7 +4,6 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::path::LockPath;
 use crate::protocol::RequestError;
 use crate::queue::order::QueueError;
 
@@ -90,12 +89,5 @@ impl ContentionError {
             RequestError::EphemeralParent => Self::EphemeralParent,
             other => Self::Server(other),
         }
-    }
-}
-
-pub(super) fn cannot_list(failure: RequestError, lock: &LockPath) -> ContentionError {
-    match failure {
-        RequestError::NoNode => ContentionError::Deleted,
-        other => ContentionError::of(other, "see the queue", "READ", lock),
     }
 }

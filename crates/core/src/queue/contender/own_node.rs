@@ -1,94 +1,116 @@
-//! zklock's own node: what it says, and what others did to it.
+//! zklock's own node, as a small machine beside the contender: what it says, and what others do to it.
 
 use std::time::Duration;
 
-use super::Contender;
 use super::error::ContentionError;
-use super::step::Step;
-use crate::protocol::{ReadNode, Request, RequestError};
+use super::step::{ContenderConfig, Step};
+use crate::protocol::{LockNode, ReadNode, Request, RequestError};
 use crate::queue::event::Event;
 use crate::queue::record::{self, Record};
 
-/// The content of zklock's node beyond the data it was created with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct NodeContent {
+/// zklock's own node. It is watched from the start: if another client deletes it, the waiters behind move up, and an old
+/// listing would let this contender run at the same time as they do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct OwnNode {
+    pub(super) node: LockNode,
+    pub(super) watched: bool,
+    /// Another client wrote to it, and zklock hasn't read it yet.
+    pub(super) unread: bool,
+    version: i32,
     /// It has one of several slots, and the next contender must know.
-    pub(super) has_slot: bool,
-    pub(super) stopped: bool,
-    /// How long after the creation of the node the lock was acquired.
-    pub(super) held_after: Option<Duration>,
-    /// The node may not have this content yet.
-    pub(super) unwritten: bool,
+    has_slot: bool,
+    stopped: bool,
+    /// How long after its creation the lock was acquired.
+    held_after: Option<Duration>,
+    /// It may not have the data that it should have.
+    unwritten: bool,
 }
 
-impl Contender {
-    /// The data that its node should have.
-    pub fn data(&self) -> Vec<u8> {
-        let data = if self.content.has_slot { &self.config.data_with_slot } else { &self.config.data };
-        let NodeContent { stopped, held_after, .. } = self.content;
-        if !stopped && held_after.is_none() {
+impl OwnNode {
+    pub(super) fn new(node: LockNode) -> Self {
+        Self {
+            node,
+            watched: false,
+            unread: false,
+            version: 0,
+            has_slot: false,
+            stopped: false,
+            held_after: None,
+            unwritten: false,
+        }
+    }
+
+    /// The data that it should have.
+    pub(super) fn data(&self, config: &ContenderConfig) -> Vec<u8> {
+        let data = if self.has_slot { &config.data_with_slot } else { &config.data };
+        if !self.stopped && self.held_after.is_none() {
             return data.clone();
         }
-        let held_after_ms = held_after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
-        let with_more = |record| Record { stopped, held_after_ms, ..record }.to_bytes();
+        let held_after_ms = self.held_after.map(|after| u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+        let with_more = |record| Record { stopped: self.stopped, held_after_ms, ..record }.to_bytes();
         Record::from_bytes(data).map_or_else(|| data.clone(), with_more)
     }
 
-    /// Marks its node as stopped or running again.
-    pub fn mark_stopped(&mut self, stopped: bool) -> Step {
-        self.content.stopped = stopped;
-        self.write_own()
+    /// Shows the next contender, which watches only this node, that it is now the first waiter for another slot.
+    pub(super) fn announce_slot(&mut self, config: &ContenderConfig) -> Step {
+        self.has_slot = true;
+        self.write(config)
     }
 
-    /// Makes its node say how long after its creation the lock was acquired.
-    pub fn record_held_since(&mut self, after: Duration) -> Step {
-        self.content.held_after = Some(after);
-        self.write_own()
+    pub(super) fn mark_stopped(&mut self, stopped: bool, config: &ContenderConfig) -> Step {
+        self.stopped = stopped;
+        self.write(config)
     }
 
-    /// Writes its node's data, unless another client has changed the node since it was read: that would overwrite a
-    /// mark that asks zklock to give up the lock. In that case the write is retried after the node has been read.
-    pub(super) fn write_own(&mut self) -> Step {
-        let Some(own) = &self.own else { return Step::default() };
-        self.content.unwritten = true;
-        self.ask(Request::Write(own.path.clone(), self.data(), self.own_version))
+    pub(super) fn record_held_since(&mut self, after: Duration, config: &ContenderConfig) -> Step {
+        self.held_after = Some(after);
+        self.write(config)
     }
 
-    /// Watches its own node from the start. If another client deletes the node, the waiters behind move up, and an old
-    /// listing would let this contender run at the same time as they do.
-    pub(super) fn watch_own(&mut self) -> Step {
-        match &self.own {
-            Some(own) if !self.own_watched => self.ask(Request::Watch(own.path.clone())),
-            _ => Step::default(),
-        }
+    /// Writes its data, unless another client has changed it since it was read: that would overwrite a mark that asks
+    /// zklock to give up the lock. In that case the write is retried after the node has been read.
+    pub(super) fn write(&mut self, config: &ContenderConfig) -> Step {
+        self.unwritten = true;
+        Step::ask(Request::Write(self.node.path.clone(), self.data(config), self.version))
     }
 
-    pub(super) fn own_read(&mut self, result: &Result<ReadNode, RequestError>) -> Step {
-        let expected = self.own.as_ref().map(|own| own.czxid);
+    pub(super) fn watch(&self) -> Step {
+        if self.watched { Step::default() } else { Step::ask(Request::Watch(self.node.path.clone())) }
+    }
+
+    /// Its watch ended with the old connection.
+    pub(super) fn reconnected(&mut self) -> Step {
+        if std::mem::take(&mut self.watched) { self.watch() } else { Step::default() }
+    }
+
+    /// It was read for the contender of this session.
+    pub(super) fn read(
+        &mut self,
+        result: Result<ReadNode, RequestError>,
+        session: i64,
+        config: &ContenderConfig,
+    ) -> Result<Step, ContentionError> {
         match result {
-            Ok(ReadNode::Seen(node)) if node.owner == self.session && Some(node.czxid) == expected => {
-                (self.own_watched, self.own_unread) = (true, false);
-                self.own_version = node.version;
+            Ok(ReadNode::Seen(node)) if node.owner == session && node.czxid == self.node.czxid => {
+                (self.watched, self.unread) = (true, false);
+                self.version = node.version;
                 if let Some(by) = record::revocation(&node.data) {
-                    return Step { requests: vec![], events: vec![Event::Revoked(self.path().clone(), by)] };
+                    return Ok(Step::tell(Event::Revoked(config.path.clone(), by)));
                 }
-                self.content.unwritten &= node.data != self.data();
-                if self.content.unwritten { self.write_own() } else { Step::default() }
+                self.unwritten &= node.data != self.data(config);
+                Ok(if self.unwritten { self.write(config) } else { Step::default() })
             }
-            Ok(ReadNode::Hidden) => self.fail(ContentionError::OwnNodeHidden),
-            Ok(ReadNode::Seen(_)) | Err(RequestError::NoNode) => self.fail(ContentionError::Deleted),
-            Err(RequestError::ConnectionLost) => self.watch_own(),
-            Err(failure) => self.fail(ContentionError::of(
-                failure.clone(),
-                "read its own node",
-                "READ",
-                &self.config.path,
-            )),
+            Ok(ReadNode::Hidden) => Err(ContentionError::OwnNodeHidden),
+            Ok(ReadNode::Seen(_)) | Err(RequestError::NoNode) => Err(ContentionError::Deleted),
+            Err(RequestError::ConnectionLost) => Ok(self.watch()),
+            Err(failure) => Err(ContentionError::of(failure, "read its own node", "READ", &config.path)),
         }
     }
 
-    pub(super) fn own_changed(&mut self, deleted: bool) -> Step {
-        (self.own_watched, self.own_unread) = (false, true);
-        if deleted { self.fail(ContentionError::Deleted) } else { self.watch_own() }
+    /// Its watch has fired.
+    pub(super) fn changed(&mut self, deleted: bool) -> Result<Step, ContentionError> {
+        (self.watched, self.unread) = (false, true);
+        if deleted { Err(ContentionError::Deleted) } else { Ok(self.watch()) }
     }
 }

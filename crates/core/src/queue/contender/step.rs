@@ -70,6 +70,14 @@ pub struct Step {
 }
 
 impl Step {
+    pub(super) fn ask(request: Request) -> Self {
+        Self { requests: vec![request], events: vec![] }
+    }
+
+    pub(super) fn tell(event: Event) -> Self {
+        Self { requests: vec![], events: vec![event] }
+    }
+
     pub(super) fn append(&mut self, mut other: Self) {
         self.requests.append(&mut other.requests);
         self.events.append(&mut other.events);
