@@ -15,7 +15,6 @@ pub struct Renewal {
     pub lease: Lease,
     next: NextRenewal,
     connected: bool,
-    first_in_line: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +32,7 @@ enum NextRenewal {
 impl Renewal {
     /// For a session that is connected and has no node yet.
     pub fn new(lease: Lease) -> Self {
-        Self { lease, next: NextRenewal::NotYet, connected: true, first_in_line: false }
+        Self { lease, next: NextRenewal::NotYet, connected: true }
     }
 
     /// The first node exists. If its create was answered, that is the first confirmation; if the answer was lost
@@ -48,24 +47,20 @@ impl Renewal {
         }
     }
 
-    /// When the next confirmation is to be sent; `None` if none is scheduled.
-    pub fn due(&self) -> Option<BootTime> {
+    /// When the next confirmation is to be sent; `None` if none is scheduled. `is_first`: the contender is first in the
+    /// queue, and stays first while the session lasts. This takes effect immediately, because the command may start now:
+    /// a confirmation scheduled at the waiter's pace is brought forward.
+    pub fn due(&self, is_first: bool) -> Option<BootTime> {
         match self.next {
             NextRenewal::At(due) if self.connected => Some(due),
-            NextRenewal::After(answer) if self.connected => Some(answer + self.pause()),
+            NextRenewal::After(answer) if self.connected => Some(answer + self.pause(is_first)),
             _ => None,
         }
     }
 
     /// The pause between an answer and the next confirmation.
-    fn pause(&self) -> Duration {
-        if self.first_in_line { self.lease.step() } else { self.lease.step() * 2 }
-    }
-
-    /// The contender is first in the queue, and stays first while the session lasts. This takes effect immediately,
-    /// because the command may start now: a confirmation scheduled at the waiter's pace is brought forward.
-    pub fn becomes_first(&mut self) {
-        self.first_in_line = true;
+    fn pause(&self, is_first: bool) -> Duration {
+        if is_first { self.lease.step() } else { self.lease.step() * 2 }
     }
 
     /// Begins a new lease if the old one ran out during a long silence. Only while no command runs.
@@ -98,10 +93,10 @@ impl Renewal {
     }
 
     /// Schedules the next confirmation for now, unless one is in flight.
-    pub fn confirm_soon(&mut self, now: BootTime) {
+    pub fn confirm_soon(&mut self, is_first: bool, now: BootTime) {
         match self.next {
             NextRenewal::At(due) => self.next = NextRenewal::At(now.min(due)),
-            NextRenewal::After(answer) => self.next = NextRenewal::At(now.min(answer + self.pause())),
+            NextRenewal::After(answer) => self.next = NextRenewal::At(now.min(answer + self.pause(is_first))),
             NextRenewal::NotYet | NextRenewal::InFlight => {}
         }
     }
@@ -131,13 +126,13 @@ mod tests {
     #[test]
     fn a_waiter_confirms_a_sixth_of_the_timeout_after_the_last_answer() {
         let mut renewal = Renewal::new(Lease::new(at(0), T));
-        assert_eq!(renewal.due(), None, "nothing to confirm");
+        assert_eq!(renewal.due(false), None, "nothing to confirm");
         renewal.begin(Some(at(0)), at(1));
-        assert_eq!(renewal.due(), Some(at(3)));
+        assert_eq!(renewal.due(false), Some(at(3)));
         renewal.sent();
-        assert_eq!(renewal.due(), None, "never two at once");
+        assert_eq!(renewal.due(false), None, "never two at once");
         renewal.answered(at(3), at(4));
-        assert_eq!(renewal.due(), Some(at(6)));
+        assert_eq!(renewal.due(false), Some(at(6)));
         assert_eq!(renewal.lease.last_confirmed(), at(3));
     }
 
@@ -145,35 +140,33 @@ mod tests {
     fn the_first_waiter_confirms_a_twelfth_after_it_and_switches_at_once() {
         let mut renewal = Renewal::new(Lease::new(at(0), T));
         renewal.begin(Some(at(0)), at(1));
-        renewal.becomes_first();
-        assert_eq!(renewal.due(), Some(at(2)), "the confirmation is brought forward");
+        assert_eq!(renewal.due(true), Some(at(2)), "the confirmation is brought forward");
         renewal.sent();
-        renewal.becomes_first();
-        assert_eq!(renewal.due(), None, "one is on its way");
+        assert_eq!(renewal.due(true), None, "one is on its way");
         renewal.refused(at(4));
-        assert_eq!(renewal.due(), Some(at(5)), "a refused confirmation isn't retried immediately");
+        assert_eq!(renewal.due(true), Some(at(5)), "a refused confirmation isn't retried immediately");
         renewal.sent();
         renewal.answered(at(5), at(6));
-        assert_eq!(renewal.due(), Some(at(7)));
+        assert_eq!(renewal.due(true), Some(at(7)));
         renewal.revive(at(20));
-        assert_eq!(renewal.due(), Some(at(7)));
+        assert_eq!(renewal.due(true), Some(at(7)));
         renewal.answered(at(20), at(21));
-        assert_eq!(renewal.due(), Some(at(22)), "the same pause applies after a revival");
+        assert_eq!(renewal.due(true), Some(at(22)), "the same pause applies after a revival");
     }
 
     #[test]
     fn hurrying_brings_the_next_confirmation_forward_and_never_delays_it() {
         let mut renewal = Renewal::new(Lease::new(at(0), T));
-        renewal.confirm_soon(at(0));
-        assert_eq!(renewal.due(), None, "nothing to confirm");
+        renewal.confirm_soon(false, at(0));
+        assert_eq!(renewal.due(false), None, "nothing to confirm");
         renewal.begin(Some(at(0)), at(1));
-        renewal.confirm_soon(at(2));
-        assert_eq!(renewal.due(), Some(at(2)));
-        renewal.confirm_soon(at(5));
-        assert_eq!(renewal.due(), Some(at(2)));
+        renewal.confirm_soon(false, at(2));
+        assert_eq!(renewal.due(false), Some(at(2)));
+        renewal.confirm_soon(false, at(5));
+        assert_eq!(renewal.due(false), Some(at(2)));
         renewal.sent();
-        renewal.confirm_soon(at(5));
-        assert_eq!(renewal.due(), None, "one is on its way");
+        renewal.confirm_soon(false, at(5));
+        assert_eq!(renewal.due(false), None, "one is on its way");
     }
 
     #[test]
@@ -183,10 +176,10 @@ mod tests {
         renewal.sent();
         renewal.set_connected(false);
         renewal.unanswered(at(2));
-        assert_eq!(renewal.due(), None);
+        assert_eq!(renewal.due(false), None);
         renewal.set_connected(true);
-        assert_eq!(renewal.due(), Some(at(2)));
+        assert_eq!(renewal.due(false), Some(at(2)));
         renewal.begin(Some(at(3)), at(3));
-        assert_eq!(renewal.due(), Some(at(2)), "a second node changes nothing");
+        assert_eq!(renewal.due(false), Some(at(2)), "a second node changes nothing");
     }
 }

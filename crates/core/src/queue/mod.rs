@@ -2,7 +2,6 @@
 
 pub mod contender;
 pub mod event;
-pub mod lock_set;
 pub mod name;
 pub mod once;
 pub mod order;

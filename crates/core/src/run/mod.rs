@@ -20,7 +20,7 @@ mod variables;
 
 use std::time::Duration;
 
-use self::claim::Claim;
+use self::claim::{Claim, Session};
 pub use self::drive::{Driver, Step};
 pub use self::effect::{Effect, End, JobEffect, Notice};
 pub use self::input::{Input, Introduction, KillRound, LeaderChange};
@@ -171,7 +171,7 @@ impl Context<'_> {
 
     /// The lock that zklock waits for or held last, or the first while there is none.
     fn path_to_show(&self) -> LockPath {
-        let current = self.state.claim.session().and_then(|session| session.locks.current());
+        let current = self.state.claim.session().and_then(|session| session.current());
         current.unwrap_or(&self.plan.first).clone()
     }
 
@@ -197,7 +197,7 @@ impl Context<'_> {
     }
 
     fn own_locks(&self) -> Vec<LockPath> {
-        let nodes = self.state.claim.session().into_iter().flat_map(|session| session.locks.nodes());
+        let nodes = self.state.claim.session().into_iter().flat_map(Session::nodes);
         nodes.map(|(path, _)| path.clone()).collect()
     }
 }

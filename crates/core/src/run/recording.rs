@@ -36,8 +36,7 @@ impl Recording {
             return None;
         }
         let claim = &ctx.state.claim;
-        let own =
-            claim.session().and_then(|session| session.locks.nodes().next()).map(|(_, node)| node.clone());
+        let own = claim.session().and_then(|session| session.nodes().next()).map(|(_, node)| node.clone());
         let own = own.filter(|_| !claim.is_over()).zip(ctx.state.record.clone());
         let Some((own, by)) = own else {
             let why = "the session is over".to_owned();

@@ -13,7 +13,7 @@ use crate::message::{Fate, Message};
 use crate::path::LockPath;
 use crate::queue::contender::ContentionError;
 use crate::queue::event::Event;
-use crate::run::claim::{Claim, SessionState};
+use crate::run::claim::{Claim, Session};
 use crate::signal::{SIGTTIN, SIGTTOU};
 use crate::time::BootTime;
 
@@ -102,7 +102,7 @@ impl Running {
     /// While the lock is held, says that no server answers and when the lock is lost.
     fn show_wait(&self, ctx: &mut Context<'_>) {
         let claim = &ctx.state.claim;
-        let awaited = claim.session().filter(|_| self.lost.is_none()).and_then(SessionState::awaited);
+        let awaited = claim.session().filter(|_| self.lost.is_none()).and_then(Session::awaited);
         let until = claim.lease().map(|lease| lease.stop_at(ctx.plan.kill_after));
         ctx.show(awaited.map(|(awaited, since)| Wait { awaited, since, until }), Shown::AsStep);
     }

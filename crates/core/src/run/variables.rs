@@ -29,5 +29,5 @@ pub(super) fn held_locks(plan: &Plan, claim: &Claim, own: Option<&Record>) -> Ve
         pid: own.map_or(0, |own| own.pid),
         started,
     };
-    session.locks.nodes().map(held).collect()
+    session.nodes().map(held).collect()
 }

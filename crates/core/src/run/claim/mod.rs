@@ -4,16 +4,14 @@ mod session;
 
 use std::time::Duration;
 
-pub use self::session::SessionState;
+pub use self::session::Session;
 use super::Effect;
 use crate::lease::Lease;
 use crate::lease::latency::Start;
-use crate::lease::renewal::Renewal;
 use crate::leftover_nodes::LeftoverNodes;
 use crate::protocol::{Asker, LockIndex, LockNode, Reply, Request, SessionChange, SessionKey};
 use crate::queue::contender::{Contender, ContenderConfig, ContentionError, Step};
 use crate::queue::event::Event;
-use crate::queue::lock_set::LockSet;
 use crate::time::BootTime;
 
 /// A claim on locks. There is no session before [`connect`](Claim::connect).
@@ -21,7 +19,7 @@ use crate::time::BootTime;
 pub struct Claim {
     key: SessionKey,
     configs: Vec<ContenderConfig>,
-    session: Option<SessionState>,
+    session: Option<Session>,
     end: Option<SessionEnd>,
     /// Another client deleted one of zklock's nodes. A node that has its name now belongs to another session.
     node_gone: bool,
@@ -88,26 +86,15 @@ impl Claim {
         }
         match change {
             SessionChange::Connected { id, timeout, began } => {
-                self.session = Some(SessionState::new(
-                    id,
-                    LockSet::new(self.configs.clone(), id),
-                    Renewal::new(Lease::new(began, timeout)),
-                    now,
-                ));
+                let lease = Lease::new(began, timeout);
+                self.session = Some(Session::new(id, self.configs.clone(), lease, now));
                 let mut events = vec![Event::Connected];
                 events.extend(self.contend_for_next(now, out));
                 events
             }
             SessionChange::Unreachable(servers) => vec![Event::Unreachable(servers)],
             SessionChange::Disconnected => {
-                if let Some(session) = &mut self.session {
-                    if session.is_silent(now) {
-                        session.locks.each().for_each(|(_, contender)| contender.lost_to_silence());
-                    }
-                    session.renewal.set_connected(false);
-                    session.latency.disconnected();
-                    session.away_since = Some(now);
-                }
+                self.session.iter_mut().for_each(|session| session.disconnected(now));
                 vec![Event::Disconnected]
             }
             // The run itself takes this in.
@@ -121,9 +108,8 @@ impl Claim {
     fn reconnected(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<Event> {
         let mut events = vec![Event::Reconnected];
         if let Some(session) = &mut self.session {
-            session.renewal.set_connected(true);
-            (session.connected_at, session.away_since) = (now, None);
-            events.extend(self.each_contender(now, out, |_, contender| Some(contender.reconnected())));
+            session.reconnected(now);
+            events.extend(self.each_contender(now, out, Contender::reconnected));
         }
         events
     }
@@ -148,12 +134,11 @@ impl Claim {
             }
             Asker::Lock(lock) => {
                 session.measure(&reply, now);
-                let Some(contender) = session.locks.get_mut(lock) else { return vec![] };
+                let Some(contender) = session.contenders.get_mut(lock.0) else { return vec![] };
                 let step = contender.take(reply);
                 if step.events.iter().any(|event| matches!(event, Event::Held(_))) {
-                    session.locks.acquired(lock);
+                    session.acquired(lock, now);
                 }
-                session.adapt_renewal(now);
                 self.carry_out(lock, step, now, out)
             }
             asker => vec![Event::Aside(asker, reply)],
@@ -163,9 +148,10 @@ impl Claim {
     /// Begins to contend for the first lock that isn't held, if there is one. To be called once for each
     /// [`Event::Held`], unless the place is given up.
     pub fn contend_for_next(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<Event> {
-        let next = self.session.as_mut().and_then(|session| session.locks.first_not_held());
-        let step = next.map(|(lock, contender)| (lock, contender.begin()));
-        step.map(|(lock, step)| self.carry_out(lock, step, now, out)).unwrap_or_default()
+        let Some(session) = &mut self.session else { return vec![] };
+        let Some(lock) = session.first_not_held() else { return vec![] };
+        let step = session.contenders[lock.0].begin();
+        self.carry_out(lock, step, now, out)
     }
 
     /// Lets the contender for each lock act, if it has anything to do, and returns the events.
@@ -173,12 +159,12 @@ impl Claim {
         &mut self,
         now: BootTime,
         out: &mut Vec<Effect>,
-        act: impl Fn(LockIndex, &mut Contender) -> Option<Step>,
+        act: impl Fn(&mut Contender) -> Step,
     ) -> Vec<Event> {
-        let locks = self.session.as_mut().into_iter().flat_map(|session| session.locks.each());
-        let steps: Vec<_> = locks.map(|(lock, contender)| (lock, act(lock, contender))).collect();
-        let steps = steps.into_iter().filter_map(|(lock, step)| Some((lock, step?)));
-        steps.flat_map(|(lock, step)| self.carry_out(lock, step, now, out)).collect()
+        let contenders = self.session.iter_mut().flat_map(|session| session.contenders.iter_mut());
+        let steps: Vec<_> = contenders.map(act).collect();
+        let steps = steps.into_iter().enumerate();
+        steps.flat_map(|(lock, step)| self.carry_out(LockIndex(lock), step, now, out)).collect()
     }
 
     /// Makes the requests of a contender's step, notes what its events say about zklock's nodes, and returns these.
@@ -187,15 +173,12 @@ impl Claim {
         for event in &step.events {
             match event {
                 Event::Queued(..) => {
-                    session.held.insert(lock, (now, None));
+                    session.queued(now);
                     // The monitor must know which nodes to delete if this process can't, and must know it before it is
                     // shown the next create.
                     self.pending_create = None;
                     let session_timeout = session.renewal.lease.timeout();
-                    out.push(Effect::ReportNodes { session_timeout, nodes: owned(&session.locks) });
-                }
-                Event::Held(_) => {
-                    session.held.entry(lock).and_modify(|(_, held)| *held = Some(now));
+                    out.push(Effect::ReportNodes { session_timeout, nodes: owned(session) });
                 }
                 Event::Failed(_, ContentionError::Deleted) => self.node_gone = true,
                 _ => {}
@@ -215,33 +198,31 @@ impl Claim {
 
     /// What the session leaves on the servers for as long as it may live; `None` if there was no session.
     pub fn left_behind(&self) -> Option<LeftoverNodes> {
-        let SessionState { renewal, locks, .. } = self.session.as_ref()?;
+        let session = self.session.as_ref()?;
         Some(LeftoverNodes {
-            session_timeout: renewal.lease.timeout(),
-            nodes: owned(locks),
+            session_timeout: session.renewal.lease.timeout(),
+            nodes: owned(session),
             pending_create: self.pending_create.clone(),
         })
     }
 
     /// Marks zklock's nodes as stopped or running again, so that other clients can see it.
     pub fn mark_stopped(&mut self, stopped: bool, now: BootTime, out: &mut Vec<Effect>) {
-        self.each_contender(now, out, |_, contender| Some(contender.mark_stopped(stopped)));
+        self.each_contender(now, out, |contender| contender.mark_stopped(stopped));
     }
 
     /// The command may start: from now on the last lock is held. The others are held since they were acquired.
     pub fn is_acquired(&mut self, now: BootTime) {
-        if let Some(mut last) = self.session.as_mut().and_then(|session| session.held.last_entry()) {
-            last.get_mut().1 = Some(now);
-        }
+        self.session.iter_mut().for_each(|session| session.is_acquired(now));
     }
 
     /// Shows other clients since when the locks are held.
     pub fn record_held_since(&mut self, now: BootTime, out: &mut Vec<Effect>) {
-        let held = self.session.as_ref().map(|session| session.held.clone()).unwrap_or_default();
-        self.each_contender(now, out, |lock, contender| {
-            let (queued, held) = *held.get(&lock)?;
-            Some(contender.record_held_since(held?.since(queued)))
-        });
+        let locks = self.session.as_ref().map_or(0, |session| session.contenders.len());
+        for lock in (0..locks).map(LockIndex) {
+            let step = self.session.as_mut().and_then(|session| session.record_held_since(lock));
+            self.carry_out(lock, step.unwrap_or_default(), now, out);
+        }
     }
 
     /// Whether the lease and the connection allow the command to start.
@@ -252,10 +233,9 @@ impl Claim {
     /// Sends the confirmation that is due, if any.
     pub fn confirm_if_due(&mut self, now: BootTime, out: &mut Vec<Effect>) {
         let Some(session) = &mut self.session else { return };
-        if session.renewal.due().is_some_and(|due| due <= now) {
-            let nodes = session.locks.nodes().map(|(_, node)| node.path.clone()).collect();
-            session.renewal.sent();
-            session.asked = Some(now);
+        if session.due().is_some_and(|due| due <= now) {
+            let nodes = session.nodes().map(|(_, node)| node.path.clone()).collect();
+            session.confirms(now);
             out.push(Effect::Ask(Asker::Lease, Request::Confirm(nodes)));
         }
     }
@@ -263,23 +243,27 @@ impl Claim {
     /// Sends the next confirmation as soon as possible: its answer says whether zklock's nodes still exist.
     pub fn confirm_soon(&mut self, now: BootTime) {
         if let Some(session) = &mut self.session {
-            session.renewal.confirm_soon(now);
+            session.confirm_soon(now);
         }
     }
 
     /// When [`confirm_if_due`](Self::confirm_if_due) next has something to do.
     pub fn next_due(&self) -> Option<BootTime> {
-        self.session.as_ref()?.renewal.due()
+        self.session.as_ref()?.due()
     }
 
     /// The session, once it is established.
-    pub fn session(&self) -> Option<&SessionState> {
+    pub fn session(&self) -> Option<&Session> {
         self.session.as_ref()
     }
 
     /// Whether another contender was seen ahead on any lock, in any session.
     pub fn seen_busy(&self) -> bool {
-        self.was_busy || self.session.as_ref().is_some_and(|session| session.locks.seen_busy())
+        self.was_busy
+            || self
+                .session
+                .as_ref()
+                .is_some_and(|session| session.contenders.iter().any(Contender::seen_busy))
     }
 
     /// The lease, once there is a session.
@@ -316,15 +300,14 @@ impl Claim {
     /// session deletes the others.
     pub fn release(&self) -> Effect {
         let ours = self.session.as_ref().filter(|_| !self.node_gone);
-        let nodes =
-            ours.map(|session| session.locks.nodes().rev().map(|(_, node)| node.path.clone()).collect());
+        let nodes = ours.map(|session| session.nodes().rev().map(|(_, node)| node.path.clone()).collect());
         Effect::Release(nodes.unwrap_or_default())
     }
 }
 
-/// zklock's nodes on these locks.
-fn owned(locks: &LockSet) -> Vec<LockNode> {
-    locks.nodes().map(|(_, node)| node.clone()).collect()
+/// zklock's nodes.
+fn owned(session: &Session) -> Vec<LockNode> {
+    session.nodes().map(|(_, node)| node.clone()).collect()
 }
 
 #[cfg(test)]

@@ -1,46 +1,58 @@
 //! The session of a claim: its contenders, its lease, and what the answers of the servers say about the connection.
+//!
+//! Several locks for one command are acquired one after the other in sorted order, so that two runs that want the same
+//! locks can't wait for each other.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::lease::Lease;
 use crate::lease::latency::{LatencyEstimate, Start};
 use crate::lease::renewal::Renewal;
 use crate::loss::Silence;
-use crate::protocol::{LockIndex, Reply, RequestError};
+use crate::path::LockPath;
+use crate::protocol::{LockIndex, LockNode, Reply, RequestError};
+use crate::queue::contender::{Contender, ContenderConfig, Step};
 use crate::queue::event::Event;
-use crate::queue::lock_set::LockSet;
 use crate::server_wait::Awaited;
 use crate::time::BootTime;
 
 /// An established session.
 #[derive(Debug)]
-pub struct SessionState {
+pub struct Session {
     pub id: i64,
-    pub locks: LockSet,
+    /// Sorted by path, each path once. The locks before the first one that isn't held are held, and that one is contended
+    /// for.
+    pub(super) contenders: Vec<Contender>,
+    /// When the node of each lock was created, and when each lock was acquired.
+    queued: Vec<BootTime>,
+    held: Vec<BootTime>,
     pub(super) renewal: Renewal,
     /// When the create that is in flight was sent.
     pub(super) create_sent: Option<BootTime>,
     /// When the first create was sent whose answer arrived: that is the first confirmation.
-    pub(super) created: Option<BootTime>,
+    created: Option<BootTime>,
     /// When a server last answered.
-    pub(super) heard: BootTime,
+    heard: BootTime,
     /// How long the answers to writes took.
     pub(super) latency: LatencyEstimate,
     /// When the confirmation was sent that is in flight, or was in flight when the connection was lost.
-    pub(super) asked: Option<BootTime>,
+    asked: Option<BootTime>,
     /// When the connection was established, and since when there is none.
-    pub(super) connected_at: BootTime,
-    pub(super) away_since: Option<BootTime>,
-    /// For each lock, when its node was created and when the lock was acquired.
-    pub(super) held: BTreeMap<LockIndex, (BootTime, Option<BootTime>)>,
+    connected_at: BootTime,
+    away_since: Option<BootTime>,
 }
 
-impl SessionState {
-    pub(super) fn new(id: i64, locks: LockSet, renewal: Renewal, now: BootTime) -> Self {
+impl Session {
+    /// A session with this id; `configs` in any order.
+    pub(super) fn new(id: i64, mut configs: Vec<ContenderConfig>, lease: Lease, now: BootTime) -> Self {
+        configs.sort_by(|a, b| a.path.cmp(&b.path));
+        configs.dedup_by(|a, b| a.path == b.path);
         Self {
             id,
-            locks,
-            renewal,
+            contenders: configs.into_iter().map(|config| Contender::new(config, id)).collect(),
+            queued: vec![],
+            held: vec![],
+            renewal: Renewal::new(lease),
             create_sent: None,
             created: None,
             heard: now,
@@ -48,8 +60,94 @@ impl SessionState {
             asked: None,
             connected_at: now,
             away_since: None,
-            held: BTreeMap::new(),
         }
+    }
+
+    /// The next lock has a node.
+    pub(super) fn queued(&mut self, now: BootTime) {
+        self.queued.push(now);
+        self.renewal.begin(self.created, now);
+    }
+
+    /// The lock with this index is held.
+    pub(super) fn acquired(&mut self, lock: LockIndex, now: BootTime) {
+        if lock.0 == self.held.len() {
+            self.held.push(now);
+        }
+    }
+
+    /// The command may start: from now on the last lock is held. The others are held since they were acquired.
+    pub(super) fn is_acquired(&mut self, now: BootTime) {
+        self.held.last_mut().into_iter().for_each(|held| *held = now);
+    }
+
+    /// Makes the lock's node say how long after its creation the lock was acquired.
+    pub(super) fn record_held_since(&mut self, lock: LockIndex) -> Option<Step> {
+        let held_after = self.held.get(lock.0)?.since(*self.queued.get(lock.0)?);
+        Some(self.contenders.get_mut(lock.0)?.record_held_since(held_after))
+    }
+
+    /// The first lock that isn't held, if there is one.
+    pub(super) fn first_not_held(&self) -> Option<LockIndex> {
+        (!self.all_held()).then_some(LockIndex(self.held.len()))
+    }
+
+    /// Whether every lock is held.
+    pub fn all_held(&self) -> bool {
+        self.held.len() == self.contenders.len()
+    }
+
+    /// Whether [`Contender::is_unread`] holds for any lock.
+    pub fn any_unread(&self) -> bool {
+        self.contenders.iter().any(Contender::is_unread)
+    }
+
+    /// The path of the lock that zklock is waiting for, or of the last one.
+    pub fn current(&self) -> Option<&LockPath> {
+        self.contenders.get(self.held.len()).or(self.contenders.last()).map(Contender::path)
+    }
+
+    /// Every lock on which zklock has a node, with that node, in the order of acquisition.
+    pub fn nodes(&self) -> impl DoubleEndedIterator<Item = (&LockPath, &LockNode)> {
+        self.contenders.iter().filter_map(|contender| Some((contender.path(), contender.own()?)))
+    }
+
+    /// zklock's node on the first lock, and the node's data.
+    pub fn first(&self) -> Option<(&LockNode, Vec<u8>)> {
+        let contender = self.contenders.first()?;
+        Some((contender.own()?, contender.data()))
+    }
+
+    /// The connection is lost.
+    pub(super) fn disconnected(&mut self, now: BootTime) {
+        // zklock gives a silent server up after T/8; one that closes the connection because of a request does so at once.
+        if now.since(self.heard.max(self.connected_at)) > self.renewal.lease.timeout() / 12 {
+            self.contenders.iter_mut().for_each(Contender::lost_to_silence);
+        }
+        self.renewal.set_connected(false);
+        self.latency.disconnected();
+        self.away_since = Some(now);
+    }
+
+    pub(super) fn reconnected(&mut self, now: BootTime) {
+        self.renewal.set_connected(true);
+        (self.connected_at, self.away_since) = (now, None);
+    }
+
+    /// When the next confirmation is due, if one is.
+    pub(super) fn due(&self) -> Option<BootTime> {
+        self.renewal.due(self.all_held())
+    }
+
+    /// Sends the next confirmation as soon as possible.
+    pub(super) fn confirm_soon(&mut self, now: BootTime) {
+        self.renewal.confirm_soon(self.all_held(), now);
+    }
+
+    /// A confirmation is being sent.
+    pub(super) fn confirms(&mut self, now: BootTime) {
+        self.renewal.sent();
+        self.asked = Some(now);
     }
 
     /// Takes in the answer to a confirmation.
@@ -89,24 +187,7 @@ impl SessionState {
     /// A quorum write sent at `sent` was answered.
     fn answered(&mut self, sent: BootTime, now: BootTime) {
         self.heard = now;
-        let (is_first, timeout) = (self.locks.all_held(), self.renewal.lease.timeout());
-        self.latency.answered(now.since(sent), is_first, now, timeout);
-    }
-
-    /// Whether no server has answered for a while, although there is a connection. zklock gives a silent one up after T/8; a
-    /// server that closes it because of a request does so at once.
-    pub(super) fn is_silent(&self, now: BootTime) -> bool {
-        now.since(self.heard.max(self.connected_at)) > self.renewal.lease.timeout() / 12
-    }
-
-    /// Begins to renew the lease once there is a node, and renews it more often once every lock is held.
-    pub(super) fn adapt_renewal(&mut self, now: BootTime) {
-        if self.locks.nodes().next().is_some() {
-            self.renewal.begin(self.created, now);
-        }
-        if self.locks.all_held() {
-            self.renewal.becomes_first();
-        }
+        self.latency.answered(now.since(sent), self.all_held(), now, self.renewal.lease.timeout());
     }
 
     /// How long no server has answered, if that is so long that the queue may have changed: a waiter confirms all the time,
@@ -141,12 +222,8 @@ impl SessionState {
         if !self.renewal.is_connected() {
             return Start::NotYet;
         }
-        let sends = self.sends(now);
+        // When the next confirmation is to be sent, or was sent if it is on its way.
+        let sends = self.due().map(|due| due.max(now)).or(self.asked).unwrap_or(now);
         self.latency.start(&self.renewal.lease, sends, kill_after, now)
-    }
-
-    /// When the next confirmation is to be sent, or was sent if it is on its way.
-    fn sends(&self, now: BootTime) -> BootTime {
-        self.renewal.due().map(|due| due.max(now)).or(self.asked).unwrap_or(now)
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::loss::Silence;
+use crate::path::LockPath;
 use crate::protocol::{LockIndex, LockNode, Node, ReadNode, RequestError};
 
 const T: Duration = Duration::from_secs(30);
@@ -96,7 +97,7 @@ fn each_lock_is_requested_when_the_one_before_it_is_held_and_they_are_released_i
     let shown = out.iter().position(|effect| matches!(effect, Effect::ReportCreate(_)));
     assert!(told < shown, "the monitor learns of the node before the next create: {out:?}");
     let out = queue(&mut claim, 1, &out, 0);
-    assert!(creates(&out).is_empty() && claim.session().unwrap().locks.all_held());
+    assert!(creates(&out).is_empty() && claim.session().unwrap().all_held());
     let Effect::Release(nodes) = claim.release() else { panic!("no release") };
     let parents: Vec<_> = nodes.iter().map(|node| node.as_str().split_at(2).0).collect();
     assert_eq!(parents, ["/b", "/a"]);
@@ -157,4 +158,17 @@ fn a_create_is_measured_from_when_it_was_sent_and_not_from_one_before_it() {
     reply(&mut claim, Asker::Lock(LockIndex(1)), Reply::Created(Ok(created)), 60.5);
     let latency = format!("{:?}", claim.session().unwrap().latency);
     assert!(latency.contains("trip: Some(500ms)"), "{latency}");
+}
+
+#[test]
+fn only_the_lock_that_is_waited_for_lets_the_next_one_begin() {
+    let configs = ["/b", "/a", "/c"].map(ContenderConfig::exclusive).into();
+    let mut session = Session::new(7, configs, Lease::new(at(0.0), T), at(0.0));
+    for (lock, next) in [(1, 0), (0, 1), (0, 1), (1, 2)] {
+        session.acquired(LockIndex(lock), at(1.0));
+        assert_eq!(session.first_not_held(), Some(LockIndex(next)));
+    }
+    session.acquired(LockIndex(2), at(1.0));
+    assert_eq!((session.all_held(), session.first_not_held()), (true, None));
+    assert_eq!(session.current().map(LockPath::as_str), Some("/c"));
 }

@@ -8,6 +8,7 @@ use crate::protocol::{Asker, Reply, RequestError};
 use crate::queue::contender::ContentionError;
 use crate::queue::event::Event;
 use crate::queue::record::{describe, held_since};
+use crate::run::claim::Session;
 use crate::run::progress::Place;
 use crate::run::{Context, Next, Plan};
 
@@ -97,7 +98,7 @@ impl Queueing {
         let events = ctx.state.claim.contend_for_next(ctx.now, ctx.out);
         ctx.state.progress.place = None;
         // The last lock is acquired once the command may start under it.
-        if !ctx.state.claim.session().is_some_and(|session| session.locks.all_held()) {
+        if !ctx.state.claim.session().is_some_and(Session::all_held) {
             say_acquired(path, ctx);
         }
         self.on_events(events, ctx)
@@ -107,7 +108,7 @@ impl Queueing {
 /// Says that this lock is acquired.
 pub(super) fn say_acquired(path: &LockPath, ctx: &mut Context<'_>) {
     let session = ctx.state.claim.session();
-    let node = session.and_then(|session| session.locks.nodes().find(|(lock, _)| *lock == path));
+    let node = session.and_then(|session| session.nodes().find(|(lock, _)| *lock == path));
     if let Some(token) = node.map(|(_, node)| node.czxid) {
         let after = ctx.now.since(ctx.plan.began);
         ctx.say_about(path.clone(), Message::Acquired { after, token });

@@ -13,7 +13,7 @@ use crate::path::LockPath;
 use crate::queue::contender::ContenderConfig;
 use crate::queue::once::Once;
 use crate::queue::record::Record;
-use crate::run::claim::SessionState;
+use crate::run::claim::Session;
 use crate::server_wait::Awaited;
 use crate::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 use crate::time::BootTime;
@@ -155,7 +155,7 @@ impl Queueing {
             let (since, until) = (self.connects_since, self.connect_by);
             return Some(Wait { awaited: Awaited::Session, since, until });
         };
-        let is_entering = ctx.state.progress.place.is_none() && !session.locks.all_held();
+        let is_entering = ctx.state.progress.place.is_none() && !session.all_held();
         let (awaited, since) = match (self.awaits_lease_since, session.awaited()) {
             (Some(since), _) => (Awaited::Lease, since),
             (None, None) if is_entering => (Awaited::Answer, session.heard()),
@@ -209,15 +209,14 @@ impl Queueing {
         let session = claim.session().filter(|_| self.connected);
         let is_busy = claim.seen_busy()
             && (ctx.state.stopped
-                || session
-                    .is_some_and(|session| !session.locks.all_held() && session.silent_for(now).is_none()));
+                || session.is_some_and(|session| !session.all_held() && session.silent_for(now).is_none()));
         let progress = &ctx.state.progress;
         let state = if ctx.state.stopped {
             Some("stopped".to_owned())
         } else if is_busy {
             progress.place.as_ref().map(|_| progress.sentence(None, ctx))
         } else {
-            let since = session.map_or(self.connects_since, SessionState::heard);
+            let since = session.map_or(self.connects_since, Session::heard);
             let silence = Wait { awaited: Awaited::Answer, since, until: None };
             Some(progress.sentence(Some(self.wait(ctx).unwrap_or(silence)), ctx))
         };

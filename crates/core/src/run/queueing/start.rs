@@ -17,11 +17,11 @@ impl Queueing {
     /// renew it.
     pub(super) fn may_start(&mut self, ctx: &mut Context<'_>) -> Result<bool, Box<Message>> {
         let Some(session) = ctx.state.claim.session() else { return Ok(false) };
-        if self.node_gone.is_some() || ctx.state.stopped || self.leaving || !session.locks.all_held() {
+        if self.node_gone.is_some() || ctx.state.stopped || self.leaving || !session.all_held() {
             return Ok(false);
         }
         // Another client's write to zklock's node may revoke the lock; the node is being read.
-        if session.locks.any_unread() {
+        if session.any_unread() {
             return Ok(false);
         }
         match ctx.state.claim.start(ctx.plan.kill_after, ctx.now) {
@@ -51,7 +51,7 @@ impl Queueing {
     /// Whether the command is to run now that the locks are held. `None`: the answer is pending.
     pub(super) fn is_due(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
         let Some(once) = &mut self.once else { return Some(Next::Start) };
-        let (node, data) = ctx.state.claim.session()?.locks.first()?;
+        let (node, data) = ctx.state.claim.session()?.first()?;
         if !once.has_begun() {
             let asked = once.begin(node, &data);
             ctx.request(Asker::Once, asked);
