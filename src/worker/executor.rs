@@ -173,13 +173,7 @@ impl<'a> Executor<'a> {
             }
             Effect::Line(None) => output::erase_line(),
             Effect::Notify(Notice { status, extend }) => service_manager::notify(status.as_deref(), extend),
-            Effect::FlushOutput(limit) => {
-                output::drain(limit.min(output::WHILE_HELD));
-                return Ok(Done::Answer(Input::OutputFlushed));
-            }
-            Effect::FlushBeforeStop(limit) => {
-                output::drain(limit.min(output::WHILE_HELD));
-            }
+            Effect::FlushOutput(limit) => output::drain(limit.min(output::WHILE_HELD)),
             Effect::Detach => {
                 output::drain(output::BRIEFLY);
                 sys::detach_from_caller();

@@ -40,6 +40,8 @@ impl Driver {
     pub fn next(&mut self, now: impl Fn() -> BootTime, mut pending: impl FnMut() -> Option<Input>) -> Step {
         loop {
             if let Some(effect) = self.effects.pop_front() {
+                // It takes time, in which something may have come up.
+                self.checked &= !matches!(effect, Effect::FlushOutput(_));
                 return Step::CarryOut(effect);
             }
             let input = match self.answers.pop_front().or_else(&mut pending) {

@@ -61,10 +61,9 @@ pub enum Effect {
     Line(Option<(LockPath, String)>),
     /// Send this to the service manager.
     Notify(Notice),
-    /// Wait until all messages are written, at most this long. Answered immediately by [`Input::OutputFlushed`].
+    /// Wait until all messages are written, at most this long: the command, or the caller of a zklock that stops, may write
+    /// then.
     FlushOutput(Duration),
-    /// Wait likewise before zklock stops, because its caller may write then. This is not answered.
-    FlushBeforeStop(Duration),
     /// The monitor is dead: the caller sees zklock as ended.
     Detach,
     Finish(End),

@@ -25,8 +25,6 @@ pub enum Input {
     Reply(SessionKey, Asker, Reply),
     /// Answer to [`Effect::Introduce`].
     Introduced(Introduction),
-    /// Answer to [`Effect::FlushOutput`].
-    OutputFlushed,
     /// Answer to [`Effect::StartCommand`]: the command runs, or zklock's exit code and the reason why it doesn't.
     Started(Result<(), (u8, String)>),
     /// Answer to [`JobEffect::LookAtChildren`](super::JobEffect::LookAtChildren).

@@ -236,7 +236,7 @@ impl Running {
         let (command, held) = (plan.command.clone(), self.lost.is_none());
         ctx.say(Message::Suspended { command, wants_terminal, held });
         // The message is written before the shell's prompt.
-        ctx.emit(Effect::FlushBeforeStop(limit));
+        ctx.emit(Effect::FlushOutput(limit));
     }
 
     /// Shows the monitor the time from which it must act if this process hangs or is stopped.

@@ -24,6 +24,7 @@ const REPORT_GRACE: Duration = Duration::from_secs(3);
 
 /// The wait.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Queueing {
     /// With `--once-per`: whether the command is to run at all.
     once: Option<Once>,
@@ -36,24 +37,14 @@ pub(super) struct Queueing {
     awaits_lease_since: Option<BootTime>,
     /// Whether a message has said that the last lock is acquired.
     acquired: bool,
-    start: StartProgress,
+    /// Whether the messages were waited for, before the command writes.
+    flushed: bool,
     /// zklock's node on this lock is gone; a confirmation will show whether the session ended or another client deleted
     /// the node.
     node_gone: Option<LockPath>,
     /// zklock was stopped, and is leaving the queue: a stopped contender must not make others wait. It queues again once it
     /// has left and is continued.
     leaving: bool,
-}
-
-/// Progress from the moment every lock is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StartProgress {
-    /// The command isn't to start yet.
-    None,
-    /// Waiting for messages to be written.
-    AwaitsMessages,
-    /// That wait is over.
-    MessagesWritten,
 }
 
 impl Queueing {
@@ -70,7 +61,7 @@ impl Queueing {
             connect_by,
             awaits_lease_since: None,
             acquired: false,
-            start: StartProgress::None,
+            flushed: false,
             node_gone: None,
             leaving: false,
         }
@@ -90,9 +81,6 @@ impl Queueing {
             Input::Signal(SIGTSTP) => self.suspend(ctx),
             Input::Signal(SIGCONT) => self.go_on(ctx),
             Input::Signal(signal) => ctx.say(Message::SignalIgnored(signal)),
-            Input::OutputFlushed if self.start == StartProgress::AwaitsMessages => {
-                self.start = StartProgress::MessagesWritten;
-            }
             Input::Session(key, change) => {
                 let events = ctx.state.claim.session_changed(key, change, ctx.now, ctx.out);
                 return self.on_events(events, ctx);
@@ -133,10 +121,9 @@ impl Queueing {
             self.say_acquired(ctx);
             if let Some(next) = self.is_due(ctx) {
                 ctx.erase_line();
-                if matches!(next, Next::Start) && self.start != StartProgress::MessagesWritten {
-                    // Messages should be on the screen, and the live line gone, before the command writes. The lease
-                    // must be checked again afterwards.
-                    self.start = StartProgress::AwaitsMessages;
+                if matches!(next, Next::Start) && !std::mem::replace(&mut self.flushed, true) {
+                    // Messages should be on the screen, and the live line gone, before the command writes. Another tick
+                    // follows: a signal that has come meanwhile is first, and the lease is checked again.
                     ctx.emit(Effect::FlushOutput(ctx.state.claim.time_to_spare()));
                     return None;
                 }
@@ -175,7 +162,7 @@ impl Queueing {
         }
         ctx.erase_line();
         // The message is written before the shell's prompt.
-        ctx.emit(Effect::FlushBeforeStop(ctx.state.claim.time_to_spare()));
+        ctx.emit(Effect::FlushOutput(ctx.state.claim.time_to_spare()));
         ctx.emit(Effect::Stop(SIGTSTP));
     }
 
@@ -193,8 +180,7 @@ impl Queueing {
     fn queue_again(&mut self, ctx: &mut Context<'_>) {
         (self.connected, self.connect_by) = (false, ctx.plan.try_until());
         self.connects_since = ctx.now;
-        (self.awaits_lease_since, self.acquired) = (None, false);
-        self.start = StartProgress::None;
+        (self.awaits_lease_since, self.acquired, self.flushed) = (None, false, false);
         self.node_gone = None;
         ctx.state.progress.place = None;
         self.once.iter_mut().for_each(Once::begin_again);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::script::{OURS, TIMEOUT, plan, record, seconds};
-use crate::protocol::{SessionChange, SessionKey};
+use crate::protocol::{Asker, LockIndex, LockNode, Reply, SessionChange, SessionKey};
 use crate::queue::contender::AttemptIds;
 use crate::run::{Driver, Effect, Input, Introduction, PhaseName, Plan, Step};
 use crate::signal::SIGTERM;
@@ -69,6 +69,27 @@ fn an_answer_comes_before_other_inputs() {
     let mut driver = Driver::begin(plan.clone(), plan.began);
     let (effects, _) = until_wait(&mut driver, plan.began, vec![Input::Session(SessionKey(1), connected)]);
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Ask(..))), "{effects:?}");
+}
+
+#[test]
+fn the_start_follows_the_wait_for_the_messages_at_once() {
+    let plan = plan();
+    let connected = SessionChange::Connected { id: OURS, timeout: TIMEOUT, began: plan.began };
+    let mut driver = Driver::begin(plan.clone(), plan.began);
+    let (effects, _) = until_wait(&mut driver, plan.began, vec![Input::Session(SessionKey(1), connected)]);
+    let created = effects.iter().find_map(|effect| match effect {
+        Effect::ReportCreate(path) => Some(format!("{path}0000000001")),
+        _ => None,
+    });
+    let node = LockNode { path: created.unwrap().into(), czxid: 1 };
+    let listed = Reply::Listed(Ok(vec![node.path.name().to_owned()]));
+    let replies = [Reply::Created(Ok(node)), listed];
+    let replies = replies.map(|reply| Input::Reply(SessionKey(1), Asker::Lock(LockIndex(0)), reply));
+    let (effects, _) = until_wait(&mut driver, plan.began, replies.into());
+    let at = |is: fn(&Effect) -> bool| effects.iter().position(is);
+    let flushed = at(|effect| matches!(effect, Effect::FlushOutput(_)));
+    let started = at(|effect| matches!(effect, Effect::StartCommand { .. }));
+    assert!(flushed.is_some() && flushed < started, "{effects:?}");
 }
 
 #[test]

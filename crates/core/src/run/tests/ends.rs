@@ -11,7 +11,7 @@ const TRANSCRIPTS: &str = "ends";
 #[test]
 fn a_command_that_can_not_start_releases_the_lock() {
     let mut script = Script::of(plan());
-    script.first().on(Input::OutputFlushed).tick();
+    script.first().tick();
     script
         .on(Input::Started(Err((127, "not found".to_owned()))))
         .session(SessionChange::Closed)
@@ -52,15 +52,7 @@ fn a_node_that_is_created_while_zklock_leaves_is_known_too() {
 fn once(exit: Exit) -> Script {
     let mut script = Script::of(Plan { once_per: Some(seconds(60.0)), ..plan() });
     script.holds().tick().once(Err(RequestError::NoNode)).tick();
-    script
-        .on(Input::OutputFlushed)
-        .tick()
-        .at(0.2)
-        .on(Input::Started(Ok(())))
-        .tick()
-        .at(1.0)
-        .begun()
-        .reaped(exit);
+    script.tick().at(0.2).on(Input::Started(Ok(()))).tick().at(1.0).begun().reaped(exit);
     script
 }
 

@@ -293,7 +293,7 @@ impl Script {
 
     /// The command runs, at 0.2 s.
     pub(super) fn running(&mut self) -> &mut Self {
-        self.holds().tick().on(Input::OutputFlushed).tick().at(0.2).on(Input::Started(Ok(()))).begun().tick()
+        self.holds().tick().tick().at(0.2).on(Input::Started(Ok(()))).begun().tick()
     }
 
     /// The command's first process is dead, and is reaped.

@@ -33,7 +33,7 @@ fn a_waiter_names_its_predecessor_and_runs_after_it() {
     script.behind(&[8], "web2").at(1.2).tick().confirmed(1.2, Ok(()));
     becomes_first(script.at(3.0));
     let own = script.own(9);
-    script.read(&own, node(OURS, 9, &record("web1", 7))).tick().tick().on(Input::OutputFlushed).tick();
+    script.read(&own, node(OURS, 9, &record("web1", 7))).tick().tick();
     script.is(TRANSCRIPTS, "waits_and_runs");
 }
 
@@ -136,7 +136,7 @@ fn a_deadline_without_an_answer_is_an_error() {
 #[test]
 fn a_deadline_before_a_fresh_lease_is_an_error() {
     let mut script = Script::of(with_deadline(4.0));
-    script.first().session(SessionChange::Disconnected).on(Input::OutputFlushed).tick();
+    script.first().session(SessionChange::Disconnected).tick();
     script.at(4.0).tick().is(TRANSCRIPTS, "not_confirmed");
 }
 
@@ -322,13 +322,7 @@ fn a_slow_line_starts_no_command() {
 #[test]
 fn a_lease_that_is_too_short_is_renewed_before_the_start() {
     let mut script = Script::of(plan());
-    script
-        .first()
-        .at(9.0)
-        .on(Input::OutputFlushed)
-        .tick()
-        .tick()
-        .confirmed(9.0, Err(RequestError::ConnectionLost));
+    script.first().at(9.0).tick().tick().confirmed(9.0, Err(RequestError::ConnectionLost));
     script.at(9.3).tick().at(9.4).confirmed(9.3, Ok(())).tick().pass(12.1).tick();
     for sent in [12.1, 13.2, 14.3, 15.4, 16.5, 17.6, 18.7] {
         script.at(sent).tick().at(sent + 0.1).confirmed(sent, Ok(())).tick();

@@ -136,7 +136,7 @@ impl World {
             }
             Effect::Job(effect) => self.carry_out_on_job(index, effect),
             // These effects show nothing on a simulated host.
-            Effect::Line(_) | Effect::Notify(_) | Effect::FlushBeforeStop(_) | Effect::Detach => {}
+            Effect::Line(_) | Effect::Notify(_) | Effect::Detach => {}
             Effect::Stop(signal) => self.tell_to_stop(index, signal),
             Effect::ContinueMonitor => {
                 if self.zklocks[index].monitor.stopped {
@@ -176,7 +176,6 @@ impl World {
                     let takes = self.rng.u64(0..=limit);
                     self.zklocks[index].worker.busy_until = self.now + takes;
                 }
-                self.answer_worker(index, Input::OutputFlushed);
             }
             Effect::Finish(end) => self.finish(index, end),
         }
