@@ -4,19 +4,14 @@ mod log_json;
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
-use zklock_core::loss::{Loss, Silence};
-use zklock_core::message::{Fate, Level, Message};
+use serde_json::{Map, Value};
 use zklock_core::monitor::{MonitorMessage, WorkerFailure};
 use zklock_core::pair::Stage;
 use zklock_core::protocol::RequestError;
 use zklock_core::queue::contender::ContentionError;
 use zklock_core::queue::name::{Family, Mode};
 use zklock_core::queue::order::QueueError;
-use zklock_core::server_wait::{Awaited, ServerWait};
-
-const SPAN: Duration = Duration::from_secs(12);
 
 /// Names every variant of a type once. A variant that is missing here doesn't compile, and one without an example fails
 /// the test.
@@ -31,15 +26,6 @@ macro_rules! variants {
         }
     };
 }
-
-variants!(Message, message_name, MESSAGES:
-    Queued, Waiting, Acquired, Free, Busy, GaveUp, LeftTheQueueStopped, QueueingAgainAfterStop, QueueingAgain,
-    SignalIgnored, AwaitsServers, ConfirmationFailed, Skipped, Unreachable,
-    CredentialsRefused, SessionFailed, SessionClosed, Contender, PlaceRevoked, ConnectionTooSlow,
-    OncePerInside, HeldInOtherNaming, HeldTooWeakly, NotStarted, Started, ConnectionLost,
-    ConnectedAgain, LockLost, CommandStopped, CommandKilled, Suspended, LeftAfterKill, SuccessRecorded, SuccessNotRecorded, Released,
-    LeftTheQueue, SessionOver, ReleaseUnconfirmed, LeaveUnconfirmed,
-);
 
 variants!(ContentionError, trouble_name, TROUBLES:
     Deleted, Refused, Permission, OwnNodeHidden, NotEphemeral, EphemeralParent, NoChroot, ParentsVanish, Closed, Server,
@@ -102,124 +88,33 @@ fn troubles() -> Vec<ContentionError> {
     troubles
 }
 
-fn losses() -> Vec<Loss> {
-    vec![
-        Loss::LeaseOver { silence: Silence::NoConnection(SPAN), late: Duration::ZERO },
-        Loss::LeaseOver { silence: Silence::NoAnswer(SPAN), late: SPAN },
-        Loss::Session(RequestError::Expired),
-        Loss::Session(RequestError::GivenUp),
-        Loss::NodeDeleted,
-        Loss::Revoked(None),
-        Loss::Revoked(Some("web-1:4711".to_owned())),
-        Loss::Queue(ContentionError::Permission {
-            action: "queue",
-            permission: "READ",
-            node: "/a".to_owned(),
-        }),
-        Loss::MonitorDied,
-    ]
+/// A message that a run said, as its transcript in crates/core/src/run/tests has it.
+#[derive(Debug)]
+struct Said {
+    level: String,
+    event: String,
+    text: String,
+    fields: Map<String, Value>,
 }
 
-/// A wait of each kind, without a word of the servers and with one.
-fn waits() -> Vec<ServerWait> {
-    use Awaited as A;
-    let kinds = [A::Session, A::Connection, A::Answer, A::Lease, A::Record, A::Release, A::Leave];
-    let said = vec!["zk1:2181: connection refused; nothing listens there".to_owned()];
-    let wait = |awaited, holds, servers| {
-        let hosts = "zk1:2181".to_owned();
-        ServerWait { awaited, waited: SPAN, left: Some(SPAN), holds, hosts, servers }
-    };
-    let mut waits: Vec<_> = kinds.map(|awaited| wait(awaited, false, vec![])).into();
-    waits.extend([wait(A::Session, false, said.clone()), wait(A::Connection, true, said)]);
-    waits
-}
-
-fn suspensions() -> [Message; 3] {
-    let cases = [(false, true), (false, false), (true, true)];
-    let command = "backup.sh".to_owned();
-    cases.map(|(wants_terminal, held)| Message::Suspended { command: command.clone(), wants_terminal, held })
-}
-
-fn messages() -> Vec<Message> {
-    use Message as M;
-    let who = || "web-1:4711 (nightly backup)".to_owned();
-    let hosts = || "zk1:2181".to_owned();
-    let job = || "job.sh".to_owned();
-    let gave_up = |state: Option<&str>, is_busy| M::GaveUp {
-        waited: SPAN,
-        state: state.map(str::to_owned),
-        is_busy,
-        predecessor: None,
-        held_since: None,
-    };
-    let not_recorded =
-        |is_certain| M::SuccessNotRecorded { why: "no server confirmed it".to_owned(), is_certain };
-    let slow = |trip| M::ConnectionTooSlow { hosts: hosts(), trip, timeout: SPAN, kill_after: SPAN };
-    let mut messages = vec![
-        M::Queued { node: "/a/_c_1-lock-0000000001".to_owned() },
-        M::Waiting { position: 2, predecessor: who(), waited: SPAN, left: Some(SPAN), again: true },
-        M::Acquired { after: SPAN, token: 7 },
-        M::Free { after: SPAN },
-        M::Busy { holder: who(), held_since: None },
-        gave_up(Some("position 2, behind web-1:4711"), true),
-        gave_up(None, true),
-        gave_up(Some("no connection to the servers for 12 s; zk1:2181: connection refused"), false),
-        M::LeftTheQueueStopped,
-        M::QueueingAgainAfterStop,
-        M::QueueingAgain(RequestError::Expired),
-        M::SignalIgnored(10),
-        M::ConfirmationFailed(RequestError::Quota),
-        M::Skipped { ago: SPAN, host: Some("web-1".to_owned()), period: SPAN },
-        M::Unreachable { within: Some((SPAN, "-w")), servers: vec![] },
-        M::CredentialsRefused { hosts: hosts(), given: true },
-        M::CredentialsRefused { hosts: hosts(), given: false },
-        M::SessionFailed(RequestError::LocalSession),
-        M::SessionClosed,
-        M::PlaceRevoked(None),
-        M::PlaceRevoked(Some(who())),
-        slow(Duration::from_millis(10)),
-        slow(Duration::from_secs(2)),
-        slow(Duration::from_hours(1000)),
-        M::OncePerInside,
-        M::HeldInOtherNaming { outer: Family::Kazoo, inner: Family::Curator },
-        M::HeldTooWeakly { outer: "shared".to_owned(), inner: Mode::Exclusive },
-        M::NotStarted(
-            "'x' was not found: check its name, and the directories in the variable PATH".to_owned(),
-        ),
-        M::Started { command: job() },
-        M::ConnectionLost { holds: true },
-        M::ConnectionLost { holds: false },
-        M::ConnectedAgain,
-        M::CommandKilled { command: job() },
-        M::LeftAfterKill(
-            "process 4711 (x) belongs to another user, whose processes zklock may not signal".to_owned(),
-        ),
-        M::SuccessRecorded,
-        not_recorded(true),
-        not_recorded(false),
-        M::Released,
-        M::LeftTheQueue,
-        M::SessionOver,
-        M::ReleaseUnconfirmed,
-        M::LeaveUnconfirmed,
-    ];
-    messages.extend(suspensions());
-    messages.extend(troubles().into_iter().map(M::Contender));
-    messages.extend(waits().into_iter().map(|wait| M::AwaitsServers { wait, again: true }));
-    for loss in losses() {
-        messages.push(M::LockLost {
-            loss: loss.clone(),
-            command: job(),
-            fate: Fate::Stopped { signal: 15, kill_in: SPAN },
-        });
-        messages.push(M::CommandStopped { loss, command: job(), after: Some(SPAN) });
-    }
-    messages
-}
-
-/// Messages about the worker's steps are documented in docs/ci.md, not as messages with a remedy.
-fn needs_a_remedy(message: &Message) -> bool {
-    message.report().level <= Level::Warning
+/// What all recorded runs said.
+fn said() -> Vec<Said> {
+    const LEVELS: [&str; 5] = ["Error", "Warning", "Notice", "Step", "Debug"];
+    let transcripts = fs::read_dir(repository().join("crates/core/src/run/tests/transcripts")).unwrap();
+    let texts = transcripts.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
+    let text: String = texts.collect();
+    let said = text.lines().filter_map(|line| {
+        let (level, rest) = line.strip_prefix("    ")?.split_once(' ')?;
+        let is_said = LEVELS.contains(&level);
+        let (event, rest) = rest.split_once(' ').filter(|_| is_said)?;
+        let (_, rest) = rest.split_once(": ")?;
+        let (text, fields) = rest.rsplit_once(" {")?;
+        let fields = serde_json::from_str(&format!("{{{fields}")).unwrap();
+        let words = [level, event, text].map(str::to_owned);
+        let [level, event, text] = words;
+        Some(Said { level, event, text, fields })
+    });
+    said.collect()
 }
 
 /// A message as the page writes it: its constant parts, in order.
@@ -278,11 +173,10 @@ fn explains(patterns: &[Pattern], said: &str) -> bool {
 }
 
 #[test]
-fn every_message_has_an_example_here() {
-    let said: Vec<&str> = messages().iter().map(message_name).collect();
+fn every_failure_has_an_example_here() {
     let troubles: Vec<&str> = troubles().iter().map(trouble_name).collect();
     let failures: Vec<&str> = failures().iter().map(failure_name).collect();
-    for (all, said) in [(MESSAGES, said), (TROUBLES, troubles), (FAILURES, failures)] {
+    for (all, said) in [(TROUBLES, troubles), (FAILURES, failures)] {
         let missing: Vec<_> = all.iter().filter(|name| !said.contains(name)).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
@@ -295,16 +189,18 @@ fn the_page_explains_every_message() {
     assert!(unexplained.is_empty(), "docs/troubleshooting.md doesn't have:\n{}", unexplained.join("\n"));
 }
 
-/// All examples except those of steps.
+/// All examples except those of steps, which need no remedy.
 fn said_by_the_core() -> impl Iterator<Item = String> {
-    let messages = messages().into_iter().filter(needs_a_remedy).map(|message| message.to_string());
+    let needs_a_remedy = |said: &Said| ["Error", "Warning"].contains(&said.level.as_str());
+    let messages = said().into_iter().filter(needs_a_remedy).map(|said| said.text);
+    let troubles = troubles().into_iter().map(|trouble| trouble.to_string());
     let failures = failures().into_iter().map(|failure| failure.to_string());
     let unwatched = WorkerFailure::Unwatched("can't wait for what happens".to_owned());
     let worker = [WorkerFailure::Frozen, WorkerFailure::IgnoresSignal(15), unwatched]
         .map(|failure| MonitorMessage::Worker { failure, stage: Stage::Running });
     let node = [true, false].map(|gone| MonitorMessage::Node { gone });
     let of_monitor = worker.into_iter().chain(node).chain([MonitorMessage::RecordUncertain]);
-    messages.chain(failures).chain(of_monitor.map(|message| message.to_string()))
+    messages.chain(troubles).chain(failures).chain(of_monitor.map(|message| message.to_string()))
 }
 
 #[test]

@@ -480,7 +480,7 @@ impl<'a> BlockingSession<'a> {
             SessionChange::Lost(RequestError::AuthFailed) => {
                 let hosts = self.settings.hosts.to_string();
                 let given = !self.settings.security.credentials.is_empty();
-                let message = Message::CredentialsRefused { hosts, given };
+                let message = Message::credentials_refused(&hosts, given);
                 return Err(BlockingError::CredentialsRefused(message.to_string()));
             }
             SessionChange::Lost(failure) => return Err(BlockingError::SessionEnded(failure)),

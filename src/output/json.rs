@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use log::Level;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use zklock_core::message::{self, LogEntry};
+use zklock_core::message::{self, Message};
 use zklock_core::path::LockPath;
 use zklock_core::protocol::LockNode;
 
@@ -22,13 +22,13 @@ struct JsonLine<'a> {
 }
 
 /// The line for a message of a run; `own` is zklock's node at that lock.
-pub(super) fn run_message(path: &LockPath, own: Option<&LockNode>, entry: LogEntry) -> String {
+pub(super) fn run_message(path: &LockPath, own: Option<&LockNode>, message: Message) -> String {
     line(&JsonLine {
         lock: Some(path.as_str()),
         node: own.map(|node| node.path.as_str()),
         token: own.map(|node| node.czxid),
-        fields: entry.fields,
-        ..plain(entry.level.word(), entry.event, &entry.text)
+        fields: message.fields,
+        ..plain(message.level.word(), message.event, &message.text)
     })
 }
 
@@ -83,13 +83,14 @@ mod tests {
     fn a_line_has_the_message_s_fields_between_the_common_ones() {
         let path = LockPath::parse("/locks/job".as_ref()).unwrap();
         let own = LockNode { path: "/locks/job/n".into(), czxid: 7 };
-        let message = Message::Acquired { after: Duration::from_micros(1_234_567), token: 7 };
-        let line = run_message(&path, Some(&own), message.report());
+        let message =
+            Message::step("acquired", "acquired").with_span("waited", Duration::from_micros(1_234_567));
+        let line = run_message(&path, Some(&own), message);
         let (_, rest) = line.split_once("Z\",").unwrap();
         assert_eq!(
             rest,
             "\"level\":\"info\",\"event\":\"acquired\",\"lock\":\"/locks/job\",\"node\":\"/locks/job/n\",\"token\":7,\
-             \"waited\":1.235,\"message\":\"acquired after 1.2 s, fencing token 7\"}\n"
+             \"waited\":1.235,\"message\":\"acquired\"}\n"
         );
     }
 

@@ -76,20 +76,20 @@ pub fn init(verbose: u8, quiet: bool, as_json: bool) {
 
 /// Writes a message of a run about the lock `path`; `own` is zklock's node there.
 pub fn say(path: &LockPath, own: Option<&LockNode>, message: &Message) {
-    let mut report = message.report();
-    if let Some(text) = report.text_alone.take().filter(|_| !log::log_enabled!(Level::Warn)) {
-        report.text = text;
+    let mut message = message.clone();
+    if let Some(text) = message.text_alone.take().filter(|_| !log::log_enabled!(Level::Warn)) {
+        message.text = text;
     }
-    let level = report.level;
+    let level = message.level;
     if is_json() {
-        let shown_from = if report.is_milestone() { level.min(message::Level::Warning) } else { level };
+        let shown_from = if message.is_milestone() { level.min(message::Level::Warning) } else { level };
         if is_shown(shown_from) {
-            buffer::text(level, json::run_message(path, own, report).into_bytes());
+            buffer::text(level, json::run_message(path, own, message).into_bytes());
         }
     } else if level == message::Level::Debug {
-        log::debug!("{}", report.text);
+        log::debug!("{}", message.text);
     } else {
-        write_message(level, path, report.text);
+        write_message(level, path, message.text);
     }
 }
 

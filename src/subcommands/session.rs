@@ -43,7 +43,7 @@ pub(crate) fn in_session_of<T>(
         BlockingError::Unreachable(servers) => {
             // With `-n` it may not have waited for the servers.
             let within = connect_by.is_none_or(|by| by <= clock::now()).then_some(within);
-            anyhow!(Message::Unreachable { within, servers })
+            anyhow!(Message::unreachable(within, servers))
         }
         error => error.into(),
     })?;

@@ -43,7 +43,7 @@ pub(super) fn run(wait: &WaitOptions, options: &Options) -> Result<Exit> {
         });
         for (path, names) in listings.collect::<Result<Vec<_>>>()? {
             let busy = until_free(session, path, names, nonblock, (began, until), &mut line(options))?;
-            let free = || Message::Free { after: clock::now().since(began) };
+            let free = || Message::free(clock::now().since(began));
             output::say(path, None, busy.as_ref().unwrap_or(&free()));
             if busy.is_some() {
                 return Ok(Exit::Code(wait.conflict_exit_code.unwrap_or(lock.conflict_exit_code)));
@@ -85,11 +85,11 @@ fn until_free(
                 let who = describe(name, seen.data(), None);
                 let held_since = seen.seen().and_then(|node| held_since(&node.data, node.created));
                 if nonblock {
-                    return Ok(Some(Message::Busy { holder: who, held_since }));
+                    return Ok(Some(Message::busy(&who, held_since)));
                 }
                 let (position, waited) = (names.len() + 1, clock::now().since(began));
-                let (predecessor, left) = (who.clone(), until.map(|until| clock::now().until(until)));
-                let waiting = Message::Waiting { position, predecessor, waited, left, again: false };
+                let left = until.map(|until| clock::now().until(until));
+                let waiting = Message::waiting(position, &who, waited, left);
                 line(Some(format!("{path}: {waiting}")));
                 let sentence = format!("position {position}, behind {who}");
                 if sentence != said {
@@ -101,9 +101,8 @@ fn until_free(
                 if !changed? {
                     let is_busy = session.is_connected();
                     ensure!(is_busy, "{path}: last seen busy; no connection to the servers any more");
-                    let (state, predecessor, waited) = (Some(said), Some(who), clock::now().since(began));
-                    let gave_up = Message::GaveUp { waited, state, is_busy, predecessor, held_since };
-                    return Ok(Some(gave_up));
+                    let waited = clock::now().since(began);
+                    return Ok(Some(Message::gave_up(waited, Some(&said), Some(&who), held_since)));
                 }
             }
         }

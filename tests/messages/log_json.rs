@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use zklock_core::message::{Level, Message};
-
-use super::messages;
+use super::said;
 
 const PAGE: &str = include_str!("../../docs/log-json.md");
 
@@ -16,7 +14,7 @@ fn words(cell: &str) -> BTreeSet<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// The page's table of events, without those that no message of a run has.
+/// The page's table of events, without those that no run has.
 fn table() -> BTreeMap<String, Row> {
     let (_, section) = PAGE.split_once("\n## Events\n").expect("a section on events");
     // The table of fields follows.
@@ -27,7 +25,7 @@ fn table() -> BTreeMap<String, Row> {
         (cells[1].trim_matches('`').to_owned(), (words(cells[2]), words(cells[4])))
     };
     let mut table: BTreeMap<String, Row> = rows.map(row).collect();
-    for other in ["info", "debug", "left_out"] {
+    for other in ["info", "debug", "left_out", "free"] {
         assert!(table.remove(other).is_some(), "{other}");
     }
     table
@@ -36,10 +34,11 @@ fn table() -> BTreeMap<String, Row> {
 #[test]
 fn the_page_has_every_event_with_its_levels_and_its_fields() {
     let mut found: BTreeMap<String, Row> = BTreeMap::new();
-    for report in messages().iter().map(Message::report) {
-        let (levels, fields) = found.entry(report.event.to_owned()).or_default();
-        levels.insert(report.level.word().to_owned());
-        fields.extend(report.fields.into_iter().map(|(name, _)| name));
+    for said in said() {
+        let (levels, fields) = found.entry(said.event).or_default();
+        let level = if ["Notice", "Step"].contains(&said.level.as_str()) { "Info" } else { &said.level };
+        levels.insert(level.to_lowercase());
+        fields.extend(said.fields.into_iter().map(|(name, _)| name));
     }
     assert_eq!(table(), found, "docs/log-json.md and the messages differ");
 }
@@ -48,35 +47,22 @@ fn the_page_has_every_event_with_its_levels_and_its_fields() {
 fn the_page_explains_each_field_and_each_reason() {
     let (_, fields) = PAGE.split_once("\n| field | type | value |\n").expect("a table of fields");
     let (_, reasons) = PAGE.split_once("\n## Reasons\n").expect("a section on reasons");
-    for message in messages() {
-        for (name, value) in message.report().fields {
+    for said in said() {
+        for (name, value) in &said.fields {
             let is_explained = match value.as_str() {
                 Some(reason) if name == "reason" => reasons.contains(&format!("| `{reason}` |")),
                 _ => fields.contains(&format!("`{name}`")),
             };
-            assert!(is_explained, "{name}: {value} of {message:?}");
+            assert!(is_explained, "{name}: {value} of {said:?}");
         }
     }
 }
 
 #[test]
 fn an_error_has_a_reason() {
-    for message in messages() {
-        let report = message.report();
-        assert!(report.event != "error" || report.fields["reason"].is_string(), "{message:?}");
-        let is_error = matches!(report.event, "error" | "stopped");
-        assert_eq!(is_error, report.level == Level::Error, "{message:?}");
+    for said in said() {
+        assert!(said.event != "error" || said.fields["reason"].is_string(), "{said:?}");
+        let is_error = ["error", "stopped"].contains(&said.event.as_str());
+        assert_eq!(is_error, said.level == "Error", "{said:?}");
     }
-}
-
-#[test]
-fn the_steps_of_every_run_are_milestones() {
-    let events = |is_milestone| -> BTreeSet<&str> {
-        let reports = messages().into_iter().map(|message| message.report());
-        reports.filter(|report| report.is_milestone() == is_milestone).map(|report| report.event).collect()
-    };
-    let milestones =
-        ["queued", "waiting", "awaiting_servers", "acquired", "started", "released", "left", "free"];
-    assert_eq!(events(true), BTreeSet::from(milestones));
-    assert!(events(false).contains("lost") && events(false).contains("error"));
 }

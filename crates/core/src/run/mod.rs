@@ -34,7 +34,7 @@ use self::running::Running;
 use super::exit::{self, Exit};
 use super::message::Message;
 use super::path::LockPath;
-use super::protocol::{Asker, Request, SessionChange};
+use super::protocol::{Asker, Request, RequestError, SessionChange};
 use super::time::BootTime;
 use crate::queue::record::Record;
 
@@ -162,6 +162,10 @@ impl Context<'_> {
 
     fn say_about(&mut self, path: LockPath, message: Message) {
         self.out.push(Effect::Say(path, message));
+    }
+
+    fn say_unconfirmed(&mut self, failure: &RequestError) {
+        self.say(Message::debug("confirmation_failed", format!("a confirmation failed: {failure}")));
     }
 
     /// Writes a message about the lock that zklock waits for or held last, or about the run while there is none.

@@ -33,11 +33,11 @@ impl Plan {
         }
         let why = if self.once_per.is_some() {
             // The surrounding lock will be released without a record, whatever the command does.
-            Message::OncePerInside
+            Message::error("nesting", "already held by the surrounding command: put --once-per there")
         } else {
             match variables(self, vec![]) {
                 Ok(variables) => return Ok(Some(variables)),
-                Err(why) => Message::NotStarted(why),
+                Err(why) => Message::error("not_started", why),
             }
         };
         Err((self.first.clone(), Box::new(why)))
@@ -52,7 +52,11 @@ pub type Variables = Vec<(String, String)>;
 fn too_weak(held: &HeldLock, mode: Mode, family: Family) -> Option<Message> {
     let name = held.node.rsplit('/').next().and_then(Name::parse);
     if let Some(outer) = name.map(|name| name.family).filter(|&outer| outer != family) {
-        return Some(Message::HeldInOtherNaming { outer, inner: family });
+        let text = format!(
+            "the surrounding command holds it in the naming of {outer}, which keeps out only clients of that naming, and \
+             this asks for that of {family}: use another path"
+        );
+        return Some(Message::error("nesting", text));
     }
     let enough = match (held.mode(), mode) {
         (Some(outer), Mode::Shared) => outer.slots() == 1,
@@ -60,7 +64,14 @@ fn too_weak(held: &HeldLock, mode: Mode, family: Family) -> Option<Message> {
         (Some(outer), inner) => outer.slots() == inner.slots(),
     };
     let outer = || held.mode().map_or_else(|| held.mode.clone(), |outer| outer.to_string());
-    (!enough).then(|| Message::HeldTooWeakly { outer: outer(), inner: mode })
+    (!enough).then(|| {
+        let text = format!(
+            "the surrounding command holds it as {}, and this asks for {mode}, so it would wait for itself forever: ask for \
+             {mode} outside too, or use another path",
+            outer()
+        );
+        Message::error("nesting", text)
+    })
 }
 
 #[cfg(test)]

@@ -100,6 +100,6 @@ impl Plan {
     pub fn unreachable(&self, servers: Vec<String>, now: BootTime) -> Message {
         let has_waited = !self.nonblock || now >= self.connect_by();
         let within = has_waited.then_some((self.connect_timeout, self.connect_option));
-        Message::Unreachable { within, servers }
+        Message::unreachable(within, servers)
     }
 }

@@ -106,7 +106,7 @@ impl Progress {
             return self.erase(ctx);
         }
         if is_new {
-            ctx.say_of_current(self.message(wait, shown, false, ctx));
+            ctx.say_of_current(self.message(wait, shown, ctx));
         }
         if shown == Shown::Everywhere {
             self.show(wait, is_new, ctx);
@@ -119,19 +119,16 @@ impl Progress {
 
     /// What is waited for, in a sentence. `wait`: the servers, and not other contenders.
     pub(super) fn sentence(&self, wait: Option<Wait>, ctx: &Context<'_>) -> String {
-        self.message(wait, Shown::Everywhere, false, ctx).to_string()
+        self.message(wait, Shown::Everywhere, ctx).text
     }
 
-    fn message(&self, wait: Option<Wait>, shown: Shown, again: bool, ctx: &Context<'_>) -> Message {
+    fn message(&self, wait: Option<Wait>, shown: Shown, ctx: &Context<'_>) -> Message {
         let left = |until: BootTime| Some(ctx.now.until(until)).filter(|left| !left.is_zero());
         match (wait, &self.place) {
-            (None, Some(Place { position, predecessor, .. })) => Message::Waiting {
-                position: *position,
-                predecessor: predecessor.clone(),
-                waited: ctx.now.since(ctx.plan.began),
-                left: ctx.plan.give_up_at.and_then(left),
-                again,
-            },
+            (None, Some(Place { position, predecessor, .. })) => {
+                let (waited, left) = (ctx.now.since(ctx.plan.began), ctx.plan.give_up_at.and_then(left));
+                Message::waiting(*position, predecessor, waited, left)
+            }
             (wait, _) => {
                 let wait = ServerWait {
                     awaited: wait.map_or(Awaited::Answer, |wait| wait.awaited),
@@ -141,7 +138,11 @@ impl Progress {
                     hosts: ctx.plan.hosts.clone(),
                     servers: self.servers.clone(),
                 };
-                Message::AwaitsServers { wait, again }
+                Message::step("awaiting_servers", wait.to_string())
+                    .with("awaited", wait.awaited.word())
+                    .with_span("awaited_for", wait.waited)
+                    .with_span("left", wait.left)
+                    .with("servers", wait.servers)
             }
         }
     }
@@ -159,7 +160,7 @@ impl Progress {
             && *self.show_at.get_or_insert(ctx.now + interval) <= ctx.now
         {
             self.show_at = Some(ctx.now + interval);
-            ctx.say_of_current(self.message(wait, Shown::Everywhere, true, ctx));
+            ctx.say_of_current(self.message(wait, Shown::Everywhere, ctx).again());
         }
     }
 

@@ -40,7 +40,7 @@ impl Recording {
         let own = own.filter(|_| !claim.is_over()).zip(ctx.state.record.clone());
         let Some((own, by)) = own else {
             let why = "the session is over".to_owned();
-            ctx.say(Message::SuccessNotRecorded { why, is_certain: true });
+            ctx.say(not_recorded(&why, true));
             return None;
         };
         let recording = Self {
@@ -105,8 +105,8 @@ impl Recording {
         // A failure is reported as an error and not as a warning: otherwise `-q` would hide that the command runs every
         // time.
         ctx.say(match why_not {
-            None => Message::SuccessRecorded,
-            Some(why) => Message::SuccessNotRecorded { why, is_certain: !self.uncertain },
+            None => Message::step("recorded", "success recorded"),
+            Some(why) => not_recorded(&why, !self.uncertain),
         });
         release(self.exit)
     }
@@ -121,4 +121,13 @@ impl Recording {
 /// Releases the locks without a record.
 pub(super) fn release(exit: Exit) -> Next {
     Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, final_message: None })
+}
+
+fn not_recorded(why: &str, is_certain: bool) -> Message {
+    let text = if is_certain {
+        "the success could not be recorded, so the next run is not skipped"
+    } else {
+        "the success may not be recorded, so the next run may not be skipped"
+    };
+    Message::error("not_recorded", format!("{text}: {why}"))
 }

@@ -107,8 +107,8 @@ impl Releasing {
         }
         if events.iter().any(|event| matches!(event, Event::Closed)) {
             let said = match self.kind {
-                ReleaseKind::Locks => Message::Released,
-                ReleaseKind::PlaceInQueue => Message::LeftTheQueue,
+                ReleaseKind::Locks => Message::step("released", "released"),
+                ReleaseKind::PlaceInQueue => Message::step("left", "left the queue"),
             };
             ctx.say_of_own_nodes(&said);
             return Some(self.done(ctx));
@@ -142,7 +142,8 @@ impl Releasing {
     }
 
     fn gone(&self, ctx: &mut Context<'_>) -> Next {
-        ctx.say_of_own_nodes(&Message::SessionOver);
+        let text = "the session has ended, and the node with it";
+        ctx.say_of_own_nodes(&Message::step("session_over", text));
         self.done(ctx)
     }
 
@@ -154,10 +155,14 @@ impl Releasing {
     /// Handles servers that don't answer. They may come back while the session is alive.
     fn unconfirmed(&self, ctx: &mut Context<'_>) -> Next {
         let said = match self.kind {
-            ReleaseKind::Locks => Message::ReleaseUnconfirmed,
-            ReleaseKind::PlaceInQueue => Message::LeaveUnconfirmed,
+            ReleaseKind::Locks => {
+                "no server confirmed the release; the lock is free at the end of the session timeout"
+            }
+            ReleaseKind::PlaceInQueue => {
+                "no server confirmed that zklock left the queue; its place is gone at the end of the session timeout"
+            }
         };
-        ctx.say_of_own_nodes(&said);
+        ctx.say_of_own_nodes(&Message::warning("release_unconfirmed", said));
         self.say_final_message(ctx);
         Next::Finish(End::Leave(self.end.exit, ctx.state.claim.left_behind()))
     }

@@ -9,12 +9,13 @@ use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, 
 use crate::exit::{self, Exit};
 use crate::lease::Lease;
 use crate::loss::{Loss, Silence};
-use crate::message::{Fate, Message};
+use crate::message::{Level, Message};
 use crate::path::LockPath;
 use crate::queue::contender::ContentionError;
 use crate::queue::event::Event;
 use crate::run::claim::{Claim, Session};
-use crate::signal::{SIGTTIN, SIGTTOU};
+use crate::signal::{self, SIGTTIN, SIGTTOU};
+use crate::text::time;
 use crate::time::BootTime;
 
 /// How long the command runs before zklock writes into its node since when it holds the lock: short commands pay
@@ -126,9 +127,12 @@ impl Running {
             Event::Failed(path, error) => {
                 self.lose_at(Some(path), Loss::Queue(error), ctx);
             }
-            Event::Disconnected => ctx.say(Message::ConnectionLost { holds: true }),
-            Event::Reconnected => ctx.say(Message::ConnectedAgain),
-            Event::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
+            Event::Disconnected => {
+                let text = "connection lost; the command continues while the lease lasts";
+                ctx.say(Message::step("disconnected", text));
+            }
+            Event::Reconnected => ctx.say(Message::step("reconnected", "connected again")),
+            Event::Unconfirmed(failure) => ctx.say_unconfirmed(&failure),
             _ => {}
         }
     }
@@ -165,11 +169,8 @@ impl Running {
         self.happened(JobInput::MustStop { grace, kill_at }, ctx);
         let path = path.unwrap_or_else(|| plan.first.clone());
         if self.lost.is_none() || at_once {
-            let fate = match self.supervisor.kills_at().filter(|&at| at > now) {
-                Some(at) => Fate::Stopped { signal: plan.signal, kill_in: now.until(at) },
-                None => Fate::Killed,
-            };
-            let message = Message::LockLost { loss: loss.clone(), command: plan.command.clone(), fate };
+            let kill_in = self.supervisor.kills_at().map(|at| now.until(at)).filter(|left| !left.is_zero());
+            let message = lock_lost(&loss, &plan.command, plan.signal, kill_in);
             tell_manager(&message.to_string(), EXTENSION + plan.kill_after, ctx);
             ctx.say_about(path.clone(), message);
         }
@@ -181,7 +182,11 @@ impl Running {
             let was_stopping = self.supervisor.is_stopping();
             self.happened(JobInput::Leader(change), ctx);
             if self.supervisor.is_stopping() && !was_stopping {
-                ctx.say(Message::CommandKilled { command: ctx.plan.command.clone() });
+                let command = ctx.plan.command.as_str();
+                let text = format!(
+                    "{command} was killed; the processes that it has left are killed before the release"
+                );
+                ctx.say(Message::step("killed", text).with("command", command));
             }
         }
         if none_left && self.supervisor.is_stopping() {
@@ -197,7 +202,9 @@ impl Running {
             ctx.emit(Effect::Job(LookAtChildren { all: true }));
         }
         for left in left {
-            ctx.say(Message::LeftAfterKill(left));
+            let text =
+                format!("{left}; zklock waits for its end, and keeps the lock while its session lasts");
+            ctx.say(Message::warning("warning", text).with("reason", "left_after_kill"));
         }
     }
 
@@ -232,9 +239,15 @@ impl Running {
         let (plan, claim) = (ctx.plan, &ctx.state.claim);
         let until_stop = claim.lease().map(|lease| ctx.now.until(lease.stop_at(plan.kill_after)));
         let limit = claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX));
-        let wants_terminal = matches!(signal, SIGTTIN | SIGTTOU);
-        let (command, held) = (plan.command.clone(), self.lost.is_none());
-        ctx.say(Message::Suspended { command, wants_terminal, held });
+        let (command, held) = (plan.command.as_str(), self.lost.is_none());
+        let kept = if held { "the lock is kept" } else { "it no longer holds the lock" };
+        let message = if matches!(signal, SIGTTIN | SIGTTOU) {
+            Message::step("suspended", format!("{command} wants the terminal; meanwhile {kept}"))
+        } else {
+            let text = format!("{command} is stopped, and {kept}; fg or bg continues it");
+            Message::warning("suspended", text)
+        };
+        ctx.say(message.with("command", command).with("held", held));
         // The message is written before the shell's prompt.
         ctx.emit(Effect::FlushOutput(limit));
     }
@@ -284,11 +297,39 @@ impl Running {
         if let (Some((loss, path)), JobEnd::Stopped) = (self.lost.clone(), end) {
             let lease = ctx.state.claim.lease();
             let after = lease.map(|lease| ctx.now.since(lease.last_confirmed()));
-            let command = ctx.plan.command.clone();
-            ctx.say_about(path, Message::CommandStopped { loss, command, after });
+            ctx.say_about(path, command_stopped(&loss, &ctx.plan.command, after));
         }
         Some(Next::Ended(exit))
     }
+}
+
+/// The lock is lost, and the command gets this signal now and KILL after a while, or KILL now.
+fn lock_lost(loss: &Loss, command: &str, signal: i32, kill_in: Option<Duration>) -> Message {
+    let (reason, why) = loss.told("is");
+    let fate = kill_in.map_or("KILL now".to_owned(), |kill_in| {
+        format!("{} now, KILL in {}", signal::name(signal).trim_start_matches("SIG"), time(kill_in))
+    });
+    Message::warning("lost", format!("{why}; {command} is being stopped: {fate}"))
+        .with("command", command)
+        .with("reason", reason)
+        .with("by", loss.revoked_by())
+        .with_span("kill_in", kill_in.unwrap_or_default())
+        .with_span("late", loss.late())
+}
+
+/// The command was stopped because of that, so long `after` the last confirmation, if there is a lease.
+fn command_stopped(loss: &Loss, command: &str, after: Option<Duration>) -> Message {
+    let (reason, why) = loss.told("was");
+    let late = after.map(|after| format!(" {} after the last confirmation", time(after)));
+    let stopped = format!("; {command} was stopped{}", late.unwrap_or_default());
+    let text = format!("{}{stopped}", loss.in_short());
+    let text_alone = Some(why + &stopped);
+    Message { text_alone, ..Message::new(Level::Error, "stopped", text) }
+        .with("command", command)
+        .with("reason", reason)
+        .with("by", loss.revoked_by())
+        .with_span("unconfirmed_for", after)
+        .with_span("late", loss.late())
 }
 
 /// Whether this input says, or may say, that the command has ended while the lease still lasts: then the command held the

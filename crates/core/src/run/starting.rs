@@ -18,7 +18,7 @@ pub(super) fn begin(ctx: &mut Context<'_>) -> Option<Next> {
     let (plan, claim) = (ctx.plan, &ctx.state.claim);
     let variables = match variables(plan, held_locks(plan, claim, ctx.state.record.as_ref())) {
         Ok(variables) => variables,
-        Err(why) => return Some(Next::fail(Message::NotStarted(why))),
+        Err(why) => return Some(Next::fail(Message::error("not_started", why))),
     };
     let lease = claim.lease();
     let latest = lease.map(|lease| lease.stop_at(plan.kill_after));
@@ -34,13 +34,14 @@ pub(super) fn on(input: Input, ctx: &mut Context<'_>) -> Option<Next> {
     let Input::Started(started) = input else { return None };
     Some(match started {
         Ok(()) => {
-            ctx.say(Message::Started { command: ctx.plan.command.clone() });
+            let command = ctx.plan.command.as_str();
+            ctx.say(Message::debug("started", format!("{command} was started")).with("command", command));
             Next::Run
         }
         Err((code, why)) => {
             let exit = Exit::Code(code);
             ctx.emit(Effect::CommandIsOver(exit, LONGEST_END));
-            ctx.say(Message::NotStarted(why));
+            ctx.say(Message::error("not_started", why));
             Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, final_message: None })
         }
     })

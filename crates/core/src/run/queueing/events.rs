@@ -11,6 +11,7 @@ use crate::queue::record::{describe, held_since};
 use crate::run::claim::Session;
 use crate::run::progress::Place;
 use crate::run::{Context, Next, Plan};
+use crate::text::time;
 
 impl Queueing {
     pub(super) fn on_events(&mut self, events: Vec<Event>, ctx: &mut Context<'_>) -> Option<Next> {
@@ -36,7 +37,9 @@ impl Queueing {
             }
             // Only the place in the queue is lost.
             Event::Lost(failure) => {
-                ctx.say_of_current(Message::QueueingAgain(failure));
+                let text =
+                    format!("the session was lost while waiting ({failure}); queueing again at the end");
+                ctx.say_of_current(Message::warning("requeued", text).with("reason", "session"));
                 self.queue_again(ctx);
             }
             Event::NodeGone => return Some(self.deleted()),
@@ -44,13 +47,18 @@ impl Queueing {
             Event::Confirmed if self.node_gone.is_some() => return Some(self.deleted()),
             // Without READ on its node zklock could confirm nothing, and every contender behind would wait.
             Event::Unconfirmed(RequestError::NoAuth) => {
-                return Some(Next::fail(Message::Contender(ContentionError::OwnNodeHidden)));
+                return Some(Next::fail(ContentionError::OwnNodeHidden.into()));
             }
-            Event::Unconfirmed(failure) => ctx.say(Message::ConfirmationFailed(failure)),
-            Event::Disconnected => ctx.say(Message::ConnectionLost { holds: false }),
-            Event::Reconnected => ctx.say(Message::ConnectedAgain),
-            Event::Closed => return Some(Next::fail(Message::SessionClosed)),
-            Event::Queued(path, node) => ctx.say_about(path, Message::Queued { node: node.path.to_string() }),
+            Event::Unconfirmed(failure) => ctx.say_unconfirmed(&failure),
+            Event::Disconnected => ctx.say(Message::step("disconnected", "connection lost")),
+            Event::Reconnected => ctx.say(Message::step("reconnected", "connected again")),
+            Event::Closed => {
+                let text = "the session was closed while zklock was waiting; run it again";
+                return Some(Next::fail(Message::error("session", text)));
+            }
+            Event::Queued(path, node) => {
+                ctx.say_about(path, Message::step("queued", format!("queued as {}", node.path)));
+            }
             Event::Waiting { path, predecessor, data, since, ahead } => {
                 let (predecessor, held_since) = (who(&predecessor, &data, ctx), held_since(&data, since));
                 ctx.state.progress.place = Some(Place { path, position: ahead + 1, predecessor, held_since });
@@ -58,10 +66,14 @@ impl Queueing {
             Event::Held(path) => return self.holds(&path, ctx),
             Event::Busy { path, holder, data, since } => {
                 let (holder, held_since) = (who(&holder, &data, ctx), held_since(&data, since));
-                ctx.say_about(path, Message::Busy { holder, held_since });
+                ctx.say_about(path, Message::busy(&holder, held_since));
                 return Some(Next::leave(Exit::Code(ctx.plan.conflict_exit_code)));
             }
-            Event::Revoked(path, by) => return Some(Next::fail_at(Some(path), Message::PlaceRevoked(by))),
+            Event::Revoked(path, by) => {
+                let by = by.as_deref().unwrap_or("another client");
+                let text = format!("its place in the queue was revoked by {by}");
+                return Some(Next::fail_at(Some(path), Message::error("revoked", text)));
+            }
             // The watch also fires when the session ends, and may be handled first after a freeze. The answer to a
             // confirmation shows which it was: no node, or no session.
             Event::Failed(path, ContentionError::Deleted) => {
@@ -70,7 +82,7 @@ impl Queueing {
             }
             Event::Failed(path, error) => {
                 let error = error.below(&ctx.plan.chroot);
-                return Some(Next::fail_at(Some(path), Message::Contender(error)));
+                return Some(Next::fail_at(Some(path), error.into()));
             }
             Event::Aside(Asker::Once, reply) => return self.once_answered(reply, ctx),
             Event::Confirmed | Event::Aside(..) => {}
@@ -80,7 +92,7 @@ impl Queueing {
 
     /// Another client deleted zklock's node.
     fn deleted(&self) -> Next {
-        Next::fail_at(self.node_gone.clone(), Message::Contender(ContentionError::Deleted))
+        Next::fail_at(self.node_gone.clone(), ContentionError::Deleted.into())
     }
 
     fn once_answered(&mut self, reply: Reply, ctx: &mut Context<'_>) -> Option<Next> {
@@ -89,7 +101,7 @@ impl Queueing {
                 ctx.request(Asker::Once, requests);
                 None
             }
-            Err(error) => Some(Next::fail(Message::Contender(error))),
+            Err(error) => Some(Next::fail(error.into())),
         }
     }
 
@@ -111,7 +123,8 @@ pub(super) fn say_acquired(path: &LockPath, ctx: &mut Context<'_>) {
     let node = session.and_then(|session| session.nodes().find(|(lock, _)| *lock == path));
     if let Some(token) = node.map(|(_, node)| node.czxid) {
         let after = ctx.now.since(ctx.plan.began);
-        ctx.say_about(path.clone(), Message::Acquired { after, token });
+        let text = format!("acquired after {}, fencing token {token}", time(after));
+        ctx.say_about(path.clone(), Message::step("acquired", text).with_span("waited", after));
     }
 }
 
@@ -128,9 +141,7 @@ fn is_hopeless(failure: &RequestError) -> bool {
 /// The message for a session failure that a new session can't fix.
 fn hopeless(failure: RequestError, plan: &Plan) -> Message {
     match failure {
-        RequestError::AuthFailed => {
-            Message::CredentialsRefused { hosts: plan.hosts.clone(), given: plan.has_credentials }
-        }
-        failure => Message::SessionFailed(failure),
+        RequestError::AuthFailed => Message::credentials_refused(&plan.hosts, plan.has_credentials),
+        failure => Message::error("session", failure.to_string()),
     }
 }

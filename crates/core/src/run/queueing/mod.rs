@@ -8,14 +8,14 @@ use std::time::Duration;
 use super::progress::{Shown, Wait};
 use super::{Context, Effect, Input, Introduction, Next, Plan, State};
 use crate::exit::Exit;
-use crate::message::Message;
+use crate::message::{self, Message};
 use crate::path::LockPath;
 use crate::queue::contender::ContenderConfig;
 use crate::queue::once::Once;
 use crate::queue::record::Record;
 use crate::run::claim::Session;
 use crate::server_wait::Awaited;
-use crate::signal::{SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
+use crate::signal::{self, SIGCONT, SIGKILL, SIGTSTP, ends_waiting};
 use crate::time::BootTime;
 
 /// How long the client may take after its deadline to report why there is no session: it reports at its deadline what is
@@ -80,7 +80,11 @@ impl Queueing {
             Input::MonitorDied => return Some(Next::leave(Exit::Signal(SIGKILL))),
             Input::Signal(SIGTSTP) => self.suspend(ctx),
             Input::Signal(SIGCONT) => self.go_on(ctx),
-            Input::Signal(signal) => ctx.say(Message::SignalIgnored(signal)),
+            Input::Signal(signal) => {
+                let name = signal::name(signal);
+                let text = format!("{name} is ignored: no command is running yet");
+                ctx.say(Message::debug("signal_ignored", text).with("signal", name));
+            }
             Input::Session(key, change) => {
                 let events = ctx.state.claim.session_changed(key, change, ctx.now, ctx.out);
                 return self.on_events(events, ctx);
@@ -157,7 +161,8 @@ impl Queueing {
         let claim = &ctx.state.claim;
         if claim.has_begun() && !claim.is_over() && !self.leaving {
             self.leaving = true;
-            ctx.say_of_own_nodes(&Message::LeftTheQueueStopped);
+            let text = "stopped: left the queue; fg or bg queues again at the end";
+            ctx.say_of_own_nodes(&Message::warning("left", text).with("reason", "suspended"));
             ctx.emit(ctx.state.claim.release());
         }
         ctx.erase_line();
@@ -169,7 +174,8 @@ impl Queueing {
     /// zklock was continued, or couldn't stop.
     fn go_on(&mut self, ctx: &mut Context<'_>) {
         if std::mem::take(&mut ctx.state.stopped) {
-            ctx.say_of_current(Message::QueueingAgainAfterStop);
+            let text = "continued: queueing again at the end";
+            ctx.say_of_current(Message::step("requeued", text).with("reason", "suspended"));
             if !self.leaving {
                 self.queue_again(ctx);
             }
@@ -210,11 +216,12 @@ impl Queueing {
         let place = ctx.state.progress.place.as_ref();
         let predecessor = place.map(|place| place.predecessor.clone());
         let held_since = place.filter(|_| !ctx.state.stopped).and_then(|place| place.held_since);
-        let message = Message::GaveUp { waited, state, is_busy, predecessor, held_since };
         if !is_busy {
-            return Next::fail_at(Some(path), message);
+            let text = message::gave_up(waited, state.as_deref());
+            return Next::fail_at(Some(path), Message::error("no_answer", text));
         }
-        ctx.say_about(path, message);
+        let predecessor = predecessor.as_deref();
+        ctx.say_about(path, Message::gave_up(waited, state.as_deref(), predecessor, held_since));
         Next::leave(Exit::Code(ctx.plan.conflict_exit_code))
     }
 }

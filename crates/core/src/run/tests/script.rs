@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::environment::HeldLock;
+use crate::message::Message;
 use crate::path::LockPath;
 use crate::protocol::{
     Asker, LockIndex, LockNode, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange,
@@ -407,7 +408,10 @@ fn answered(reply: &Reply) -> String {
 fn done(effect: &Effect) -> String {
     match effect {
         Effect::Ask(asker, request) => format!("{} asks: {}", who_asks(*asker), asked(request)),
-        Effect::Say(path, message) => format!("{:?} {path}: {message}", message.report().level),
+        Effect::Say(path, Message { level, event, text, fields, .. }) => {
+            let fields = serde_json::to_string(fields).unwrap();
+            format!("{level:?} {event} {path}: {} {fields}", text.replace('\n', "\\n"))
+        }
         Effect::Job(effect) => format!("{effect:?}"),
         other => format!("{other:?}"),
     }

@@ -1,7 +1,6 @@
 //! The worker: its loop, and the effects of its state machine.
 
-use zklock_core::loss::Loss;
-use zklock_core::message::{Fate, Message};
+use serde_json::Value;
 use zklock_core::pair::{Report, Stage};
 use zklock_core::queue::contender::{AttemptIds, ContentionError};
 use zklock_core::queue::record::{Process, Record};
@@ -152,21 +151,21 @@ impl World {
                 self.set_deadline(index, Some(end));
             }
             Effect::Say(path, message) => {
-                if let Message::LockLost { fate: Fate::Stopped { .. }, .. } = message {
+                let reason = message.fields.get("reason").and_then(Value::as_str).unwrap_or_default();
+                if message.event == "lost" && message.fields["kill_in"] != 0.0 {
                     self.zklocks[index].worker.stop_began = true;
                 }
-                match message {
-                    Message::LockLost { loss: Loss::LeaseOver { .. }, .. } => self.check_loss(index),
-                    Message::LockLost { loss: Loss::NodeDeleted, .. }
-                    | Message::Contender(ContentionError::Deleted) => {
+                match (message.event, reason) {
+                    ("lost", "lease") => self.check_loss(index),
+                    ("lost", "deleted") => self.check_deleted(index, path.as_str()),
+                    ("error", "queue") if message.text == ContentionError::Deleted.to_string() => {
                         self.check_deleted(index, path.as_str());
                     }
                     _ => {}
                 }
-                self.zklocks[index].reported_refusal |= matches!(
-                    message,
-                    Message::Contender(ContentionError::Permission { .. } | ContentionError::OwnNodeHidden)
-                );
+                let refusals = ["no permission to ", "zklock can't read its own node"];
+                self.zklocks[index].reported_refusal |=
+                    reason == "queue" && refusals.iter().any(|refusal| message.text.starts_with(refusal));
                 self.trace.print(self.now, || format!("zklock {index} says: {path}: {message}"));
             }
             Effect::FlushOutput(limit) => {
