@@ -239,15 +239,15 @@ impl Running {
         let (plan, claim) = (ctx.plan, &ctx.state.claim);
         let until_stop = claim.lease().map(|lease| ctx.now.until(lease.stop_at(plan.kill_after)));
         let limit = claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX));
-        let (command, held) = (plan.command.as_str(), self.lost.is_none());
-        let kept = if held { "the lock is kept" } else { "it no longer holds the lock" };
+        let command = plan.command.as_str();
         let message = if matches!(signal, SIGTTIN | SIGTTOU) {
-            Message::step("suspended", format!("{command} wants the terminal; meanwhile {kept}"))
+            let text = format!("{command} wants the terminal; meanwhile the lock is kept");
+            Message::step("suspended", text)
         } else {
-            let text = format!("{command} is stopped, and {kept}; fg or bg continues it");
+            let text = format!("{command} is stopped, and the lock is kept; fg or bg continues it");
             Message::warning("suspended", text)
         };
-        ctx.say(message.with("command", command).with("held", held));
+        ctx.say(message.with("command", command).with("held", true));
         // The message is written before the shell's prompt.
         ctx.emit(Effect::FlushOutput(limit));
     }

@@ -13,7 +13,10 @@ fn a_command_that_can_not_start_releases_the_lock() {
     let mut script = Script::of(plan());
     script.first().tick();
     script
-        .on(Input::Started(Err((127, "not found".to_owned()))))
+        .on(Input::Started(Err((
+            127,
+            "'x' was not found: check its name, and the directories in the variable PATH".to_owned(),
+        ))))
         .session(SessionChange::Closed)
         .is(TRANSCRIPTS, "not_started");
 }

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::protocol::{Asker, LockIndex, ReadNode, Reply, RequestError, SessionChange};
 use crate::queue::record::Record;
 use crate::run::{Input, KillRound, LeaderChange, Plan};
-use crate::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP};
+use crate::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP, SIGTTIN};
 
 const TRANSCRIPTS: &str = "running";
 
@@ -30,7 +30,10 @@ fn a_lost_lease_stops_the_command_in_time() {
         let left = left.iter().map(|&left| left.to_owned()).collect();
         Input::KillRound(KillRound { gone, next: None, stuck: !gone, left })
     };
-    script.on(round(false, &["sh:9 (stuck)"])).tick().on(round(true, &[]));
+    script
+        .on(round(false, &["process 9 (sh) doesn't end after KILL: it waits in the kernel"]))
+        .tick()
+        .on(round(true, &[]));
     script
         .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left: true })
         .on(Input::Reaped(Some(Exit::Code(7))));
@@ -46,7 +49,7 @@ fn a_worker_that_goes_on_killing_after_the_lease_end_is_left_alone() {
         let next = Some(Script::moment(next));
         script.at(at).on(Input::KillRound(KillRound { gone: false, next, stuck: false, left: vec![] }));
     }
-    let left = vec!["sh:9 (stuck)".to_owned()];
+    let left = vec!["process 9 (sh) doesn't end after KILL: it waits in the kernel".to_owned()];
     script.at(13.0).on(Input::KillRound(KillRound { gone: false, next: None, stuck: true, left }));
     script.records_only(&["SetDeadline"]).is(TRANSCRIPTS, "killing_on");
 }
@@ -233,7 +236,8 @@ fn a_command_killed_by_another_process_keeps_its_own_code() {
     // The loss is noticed while the rest of the command is being killed.
     let mut script = Script::of(plan());
     killed_by_another(script.running().pass(3.0), lose);
-    script.keeps_lines(&["Over", "Warning", "Error", "Kill"]).is(TRANSCRIPTS, "killed_before_the_loss");
+    script.keeps_lines(&["Over", "Warning", "Error", "Kill", "killed"]);
+    script.is(TRANSCRIPTS, "killed_before_the_loss");
     // zklock had begun to stop it.
     let mut script = Script::of(plan());
     lose(script.running().pass(3.0));
@@ -260,6 +264,10 @@ fn a_command_that_stops_keeps_its_lock() {
     script.running().pass(0.3).on(Input::Key(SIGTSTP)).on(leader(LeaderChange::Stopped(SIGTSTP)));
     script.pass(1.0).tick().pass(2.0).signal(SIGCONT).on(leader(LeaderChange::Continued)).pass(3.0).tick();
     script.is(TRANSCRIPTS, "suspended");
+    let mut script = Script::of(Plan { has_terminal: true, ..plan() });
+    script.running().on(leader(LeaderChange::Stopped(SIGTTIN))).on(leader(LeaderChange::Continued));
+    script.session(SessionChange::Lost(RequestError::Expired)).on(leader(LeaderChange::Stopped(SIGTSTP)));
+    script.is(TRANSCRIPTS, "suspended_without_the_lock");
 }
 
 #[test]

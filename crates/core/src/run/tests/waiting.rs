@@ -162,7 +162,13 @@ fn a_busy_lock_ends_a_zklock_that_does_not_wait() {
 #[test]
 fn a_signal_ends_a_waiter() {
     let mut script = Script::of(plan());
-    script.behind(&[8], "web2").signal(SIGINT).signal(SIGUSR1).tick().session(SessionChange::Closed);
+    script
+        .behind(&[8], "web2")
+        .signal(SIGUSR1)
+        .signal(SIGINT)
+        .signal(SIGUSR1)
+        .tick()
+        .session(SessionChange::Closed);
     script.is(TRANSCRIPTS, "interrupted");
     let mut script = Script::of(plan());
     script.behind(&[8], "web2").signal(SIGINT).signal(SIGINT).is(TRANSCRIPTS, "interrupted_twice");
@@ -192,7 +198,11 @@ fn a_session_that_ends_costs_only_the_place() {
     for (failure, has_credentials, name) in [
         (RequestError::AuthFailed, true, "credentials_refused"),
         (RequestError::AuthFailed, false, "no_credentials"),
-        (RequestError::Other("odd".to_owned()), false, "session_failed"),
+        (
+            RequestError::Other("the ZooKeeper client failed at what the server said".to_owned()),
+            false,
+            "session_failed",
+        ),
     ] {
         let mut script = Script::of(Plan { has_credentials, ..plan() });
         script
