@@ -1,167 +1,184 @@
-//! Opens a session, and reconnects to it when the connection was lost. Servers that refuse are retried.
+//! Carries out the course of a session: looks servers up, asks them for the session, and waits. What comes when is decided
+//! in [`zklock_core::connecting`].
 
+use std::future::pending;
+use std::pin::pin;
 use std::time::Duration;
 
 use async_io::Timer;
 use futures::future::{Either, select};
-use zklock_core::connecting::{Attempts, longest_silence};
+use zklock_core::connecting::{Course, Event, Step, longest_silence};
 use zklock_core::hosts::Server;
 use zklock_core::time::BootTime;
 use zookeeper_client::{Client, Error, SessionInfo};
 
 use super::diagnosis::ServerDiagnosis;
+use super::failure::request_error;
+use super::library_task::LibraryTask;
 use super::resolver::Resolver;
-use super::security::{Rereading, Tls};
-use super::{Hosts, Settings, diagnose, write};
+use super::security::Rereading;
+use super::session::SessionEvents;
+use super::{Hosts, RequestError, SessionChange, Settings, diagnose, write};
 use crate::process::clock;
 
 /// A shorter session timeout is refused, because no command can be stopped in that time. A server grants at least two
 /// of its ticks, usually seconds.
 const LEAST_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// The longest wait for name lookups, and for TLS files. After that, the client library looks the name up itself, within
-/// the attempt's limit, and the last good files are used.
-const LONGEST_LOOK_UP: Duration = Duration::from_secs(1);
-
-/// A connection, and its session.
-pub(super) struct Connection {
-    pub(super) client: Client,
-    /// Just before the connect request was sent.
-    pub(super) began: BootTime,
-}
-
-/// Connects, repeatedly if necessary.
-pub(super) struct Dialer<'a> {
-    pub(super) settings: &'a Settings,
-    attempts: Attempts<Server>,
-    tls: Option<Rereading>,
+/// Connects a session, repeatedly if necessary.
+pub(super) struct Connector<'a> {
+    settings: &'a Settings,
+    library: &'a LibraryTask,
+    events: &'a SessionEvents,
+    course: Course<Server>,
+    /// `None` before there is a session.
+    session: Option<SessionInfo>,
     resolver: Resolver,
+    tls: Option<Rereading>,
 }
 
-impl<'a> Dialer<'a> {
-    pub(super) fn new(settings: &'a Settings) -> Self {
-        let tls = settings.security.tls.as_ref().map(Rereading::new);
-        let attempts = Attempts::new(settings.session_timeout);
-        Self { settings, attempts, tls, resolver: Resolver::new(&settings.hosts.servers) }
+/// How the way to a connection ended.
+type Connected = Result<(Client, BootTime), SessionChange>;
+
+impl<'a> Connector<'a> {
+    /// Opens a session, and returns it with the time just before it was requested. An error is what to report.
+    pub(super) async fn open(
+        settings: &'a Settings,
+        library: &'a LibraryTask,
+        events: &'a SessionEvents,
+    ) -> Result<(Self, Client, BootTime), SessionChange> {
+        let (course, first) = Course::new(settings.session_timeout, settings.deadline, settings.refusals_end);
+        let mut connector = Self {
+            settings,
+            library,
+            events,
+            course,
+            session: None,
+            resolver: Resolver::new(&settings.hosts.servers),
+            tls: settings.security.tls.as_ref().map(Rereading::new),
+        };
+        let watching = diagnose::watch(settings, settings.deadline, |said| events.servers_say(said));
+        let opened = match select(pin!(connector.follow(first)), pin!(watching)).await {
+            Either::Left((Err(SessionChange::Unreachable(_)), watching)) => {
+                let is_late = settings.deadline.is_some_and(|deadline| deadline <= clock::now());
+                let servers = if is_late { watching.await } else { diagnose::texts(settings).await };
+                Err(SessionChange::Unreachable(servers))
+            }
+            Either::Left((opened, _)) => opened,
+            Either::Right((servers, _)) => Err(SessionChange::Unreachable(servers)),
+        };
+        let (client, began) = opened?;
+        connector.session = Some(client.session().clone());
+        Ok((connector, client, began))
     }
 
-    /// Tries until there is a session, or until the server refuses for good. Never gives up by itself.
-    ///
-    /// The session's timeout is always one that was requested: if the server grants another one, a second session
-    /// requests that, because the client library tolerates a silence that depends on the requested timeout.
-    pub(super) async fn connect(&mut self) -> Result<Connection, Error> {
-        let mut timeout = self.settings.session_timeout;
+    /// A new connection for the session, in place of one that was lost. All watches and requests end with the old one. An
+    /// error is what to report.
+    pub(super) async fn reconnect(&mut self) -> Result<Client, SessionChange> {
+        self.library.end().await;
+        let first = self.course.next(Event::Lost, clock::now(), &mut random);
+        let (settings, events) = (self.settings, self.events);
+        let watching = diagnose::watch(settings, None, |said| events.servers_say(said));
+        let (client, _) = match select(pin!(self.follow(first)), pin!(watching)).await {
+            Either::Left((connected, _)) => connected?,
+            Either::Right(_) => return Err(SessionChange::Lost(RequestError::GivenUp)),
+        };
+        self.session = Some(client.session().clone());
+        Ok(client)
+    }
+
+    /// Follows the course from this step on, until there is a connection or none is tried for any more.
+    async fn follow(&mut self, mut step: Step<Server>) -> Connected {
+        let mut client = None;
+        let mut longest = self.course.longest_reconnection().map_or_else(Timer::never, Timer::after);
         loop {
-            let Some(granted) = self.pass(timeout, None).await? else {
-                if self.settings.refusals_end && self.all_refuse().await {
-                    return Err(Error::NoHosts);
+            let due = self.course.due();
+            let event = match step {
+                Step::Serve { began, catch_up } => {
+                    let client = client.ok_or(SessionChange::Closed)?;
+                    if catch_up {
+                        drop(write::confirm(&client, &["/".into()]));
+                    }
+                    return Ok((client, began));
                 }
-                Timer::after(self.attempts.pause(&mut random)).await;
-                continue;
+                Step::Unreachable => return Err(SessionChange::Unreachable(vec![])),
+                Step::Lost(failure) => return Err(SessionChange::Lost(failure)),
+                step => {
+                    let timer = due.map_or_else(Timer::never, |due| Timer::after(clock::now().until(due)));
+                    let carrying_out = pin!(self.carry_out(step, &mut client));
+                    match select(carrying_out, select(timer, &mut longest)).await {
+                        Either::Left((event, _)) => event,
+                        Either::Right((Either::Left(_), _)) => Event::Due,
+                        Either::Right((Either::Right(_), _)) => Event::TooLate,
+                    }
+                }
             };
-            let given = granted.client.session_timeout();
-            if given == timeout {
-                return Ok(granted);
-            }
-            log::debug!("asked for a session timeout of {timeout:?}, the server grants {given:?}");
-            close(granted.client).await;
-            (timeout, self.attempts) = (given, Attempts::new(given));
+            step = self.course.next(event, clock::now(), &mut random);
         }
     }
 
-    /// Whether every server refuses the connection. The library reports only that there is no connection.
-    async fn all_refuse(&self) -> bool {
-        let servers = diagnose::all_in_background(self.settings).await;
-        !servers.is_empty() && servers.iter().all(ServerDiagnosis::is_refusal)
-    }
-
-    /// Reconnects to a session whose connection was lost. Tries until a server says that the session has ended.
-    ///
-    /// Later requests are answered by a server that knows everything committed before them.
-    pub(super) async fn reconnect(
-        &mut self,
-        session: &SessionInfo,
-        timeout: Duration,
-    ) -> Result<Client, Error> {
-        let mut pause = self.attempts.lost(clock::now());
-        loop {
-            Timer::after(pause).await;
-            if let Some(Connection { client, .. }) = self.pass(timeout, Some(session)).await? {
-                // A server that lags, or a deposed leader that doesn't know it is deposed, could show a state older
-                // than one already seen. A session is served in order, and this write isn't done before the server
-                // knows everything before it.
-                drop(write::confirm(&client, &["/".into()]));
-                return Ok(client);
-            }
-            pause = self.attempts.pause(&mut random);
-        }
-    }
-
-    /// Tries each server once, until one gives a session. `None` if none does.
-    async fn pass(
-        &mut self,
-        timeout: Duration,
-        session: Option<&SessionInfo>,
-    ) -> Result<Option<Connection>, Error> {
-        let longest = LONGEST_LOOK_UP.min(timeout / 24);
-        let tls = match &mut self.tls {
-            Some(tls) => Some(tls.current(&self.settings.hosts, longest).await),
-            None => None,
-        };
-        let servers = if self.settings.security.needs_names() {
-            self.settings.hosts.servers.clone()
-        } else {
-            self.resolver.resolve(longest).await
-        };
-        for server in self.attempts.pass(servers, &mut random) {
-            let began = clock::now();
-            let limit = self.attempts.limit(began);
-            let opened = self.open(&server, timeout, limit, session, tls.as_ref()).await;
-            let now = clock::now();
-            match opened {
-                Ok(client) => {
-                    self.attempts.connected(server, now.since(began), now);
-                    return Ok(Some(Connection { client, began }));
+    /// Carries out a step, and returns what came of it. A client that it opens goes to `client`.
+    async fn carry_out(&mut self, step: Step<Server>, client: &mut Option<Client>) -> Event<Server> {
+        match step {
+            Step::LookUp(longest) => {
+                if let Some(tls) = &mut self.tls {
+                    tls.update(&self.settings.hosts, longest).await;
                 }
-                Err(error @ (Error::AuthFailed | Error::BadArguments(_))) => return Err(error),
-                Err(Error::SessionExpired) if session.is_some() => return Err(Error::SessionExpired),
+                Event::Servers(if self.settings.security.needs_names() {
+                    self.settings.hosts.servers.clone()
+                } else {
+                    self.resolver.resolve(longest).await
+                })
+            }
+            Step::Dial(server, timeout) => match self.dial(&server, timeout).await {
+                Ok(opened) => {
+                    let granted = opened.session_timeout();
+                    if granted != timeout {
+                        log::debug!(
+                            "asked for a session timeout of {timeout:?}, the server grants {granted:?}"
+                        );
+                    }
+                    *client = Some(opened);
+                    Event::Opened(granted)
+                }
                 Err(error) => {
                     log::debug!("no session with {server} yet: {error}");
-                    self.attempts.failed(&server, limit, now.since(began));
+                    Event::Failed(match error {
+                        Error::BadArguments(_) => RequestError::GivenUp,
+                        error => request_error(error),
+                    })
                 }
+            },
+            // The library reports only that there is no connection.
+            Step::Diagnose => {
+                let servers = diagnose::all_in_background(self.settings).await;
+                Event::Diagnosed(!servers.is_empty() && servers.iter().all(ServerDiagnosis::is_refusal))
             }
+            Step::Close => {
+                if let Some(client) = client.take() {
+                    close(client).await;
+                }
+                Event::Closed
+            }
+            Step::Pause | Step::Serve { .. } | Step::Unreachable | Step::Lost(_) => pending().await,
         }
-        Ok(None)
     }
 
-    async fn open(
-        &self,
-        server: &Server,
-        timeout: Duration,
-        limit: Option<Duration>,
-        session: Option<&SessionInfo>,
-        tls: Option<&Tls>,
-    ) -> Result<Client, Error> {
+    async fn dial(&self, server: &Server, timeout: Duration) -> Result<Client, Error> {
         let connector = Client::connector()
             .with_session_timeout(timeout)
             .with_connection_timeout(longest_silence(timeout))
             // A single attempt: otherwise the library would keep trying for a whole session timeout.
             .with_fail_eagerly();
-        let connector = match session {
+        let connector = match &self.session {
             Some(session) => connector.with_session(session.clone()),
             None => connector,
         };
         let hosts = Hosts { servers: vec![server.clone()], chroot: self.settings.hosts.chroot.clone() };
+        let tls = self.tls.as_ref().map(|tls| &tls.tls);
         // On the heap, and freed when the client is connected: the library's future is large, and it would be part of
         // each future around it, on the stack of a thread that lives as long as the session.
-        let connecting = Box::pin(self.settings.security.connect(connector, &hosts, tls));
-        let client = match limit {
-            None => connecting.await?,
-            Some(all) => match select(connecting, Timer::after(all)).await {
-                Either::Left((client, _)) => client?,
-                Either::Right(_) => return Err(Error::Timeout),
-            },
-        };
+        let client = Box::pin(self.settings.security.connect(connector, &hosts, tls)).await?;
         let granted = client.session_timeout();
         if granted < LEAST_TIMEOUT {
             return Err(Error::UnexpectedError(format!(

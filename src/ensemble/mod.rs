@@ -13,7 +13,6 @@ mod handshake;
 mod inspect;
 mod library_task;
 mod read;
-mod reconnection;
 mod requests;
 mod resolver;
 mod security;

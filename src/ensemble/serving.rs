@@ -6,15 +6,14 @@ use futures::channel::mpsc::UnboundedReceiver;
 use futures::future::{Either, ready, select};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt, select_biased};
-use zookeeper_client::{Acl, Client, Error, EventType, SessionState, WatchedEvent};
+use zookeeper_client::{Acl, Client, EventType, SessionState, WatchedEvent};
 
-use super::connect::{Connection, Dialer};
+use super::connect::Connector;
 use super::library_task::LibraryTask;
-use super::reconnection::Reconnection;
 use super::requests::{LocalFuture, WatchedReply, send_request};
 use super::security::to_library;
 use super::session::{Command, SessionEvents};
-use super::{Asker, NodePath, Reply, RequestError, SessionChange, Settings, diagnose};
+use super::{Asker, NodePath, Reply, RequestError, SessionChange, Settings, write};
 
 /// All watches of a connection, each with its asker and its path.
 type Watches = FuturesUnordered<LocalFuture<'static, (Asker, NodePath, WatchedEvent)>>;
@@ -26,64 +25,34 @@ pub(super) async fn run_session(
     events: &SessionEvents,
     library: &LibraryTask,
 ) {
-    let mut dialer = Dialer::new(settings);
-    let Some(granted) = connect_unless_released(settings, &mut dialer, &mut inbox, events).await else {
-        return;
+    let opening = Connector::open(settings, library, events);
+    // The only possible command before there is a session is to give up; or the session is dropped.
+    let (mut connector, mut client, began) = match select(pin!(opening), inbox.next()).await {
+        Either::Left((Ok(opened), _)) => opened,
+        Either::Left((Err(failure), _)) => return events.session(failure),
+        Either::Right(_) => return events.session(SessionChange::Closed),
     };
-    let Connection { mut client, began } = granted;
     events.session(SessionChange::Connected {
         id: client.session_id().0,
         timeout: client.session_timeout(),
         began,
     });
-    let (session, timeout) = (client.session().clone(), client.session_timeout());
-    let mut reconnection = Reconnection { session, timeout, dialer, library, events };
     let acl = to_library(&settings.security.acl);
     loop {
         library.ends_with_the_connection_of(&client);
         let mut watches = FuturesUnordered::new();
         match serve(&client, &acl, &mut inbox, &mut watches, library, events).await {
             // The watches are kept until the end: dropping one that is set would cost a request.
-            Served::Release(nodes) => return reconnection.release(client, &nodes).await,
+            Served::Release(nodes) => return release(connector, client, &nodes, library, events).await,
             // The library closes the session of a client that is dropped, unless its task has ended.
             Served::Dropped => return library.end().await,
-            Served::ConnectionLost => match reconnection.reconnect().await {
+            Served::ConnectionLost => match connector.reconnect().await {
                 Ok(another) => client = another,
-                Err(failure) => return events.session(SessionChange::Lost(failure)),
+                Err(failure) => return events.session(failure),
             },
             Served::SessionEnded(failure) => return events.session(SessionChange::Lost(failure)),
         }
         events.session(SessionChange::Reconnected);
-    }
-}
-
-/// Opens the session, until the deadline of the settings or a command to release. Reports why there is none.
-async fn connect_unless_released(
-    settings: &Settings,
-    dialer: &mut Dialer<'_>,
-    inbox: &mut UnboundedReceiver<Command>,
-    events: &SessionEvents,
-) -> Option<Connection> {
-    let attempt = async {
-        let watching = diagnose::watch(settings, settings.deadline, |said| events.servers_say(said));
-        match select(pin!(dialer.connect()), pin!(watching)).await {
-            Either::Left((Ok(granted), _)) => Ok(granted),
-            Either::Left((Err(Error::AuthFailed), _)) => Err(SessionChange::Lost(RequestError::AuthFailed)),
-            Either::Left((Err(_), _)) => Err(SessionChange::Unreachable(diagnose::texts(settings).await)),
-            Either::Right((servers, _)) => Err(SessionChange::Unreachable(servers)),
-        }
-    };
-    // The only possible command before there is a session is to give up; or the session is dropped.
-    match select(pin!(attempt), inbox.next()).await {
-        Either::Left((Ok(granted), _)) => Some(granted),
-        Either::Left((Err(failure), _)) => {
-            events.session(failure);
-            None
-        }
-        Either::Right(_) => {
-            events.session(SessionChange::Closed);
-            None
-        }
     }
 }
 
@@ -160,4 +129,39 @@ async fn serve(
         events.reply(asker, answer.reply);
     }
     Served::ConnectionLost
+}
+
+/// Closes the session, over as many connections as necessary. The deletes are sent together with the close. The close
+/// alone would be enough, but the next contender's server learns of the deletes first.
+async fn release(
+    mut connector: Connector<'_>,
+    mut client: Client,
+    nodes: &[NodePath],
+    library: &LibraryTask,
+    events: &SessionEvents,
+) {
+    let mut deletes: FuturesUnordered<_> =
+        nodes.iter().map(|node| write::delete(&client, node.as_str())).collect();
+    loop {
+        let mut state = client.state_watcher();
+        drop(client);
+        let end = loop {
+            let changed = async { state.changed().await };
+            select_biased! {
+                result = deletes.select_next_some() => events.reply(Asker::Lease, Reply::Deleted(result)),
+                state = Box::pin(changed).fuse() => break state,
+            }
+        };
+        match end {
+            SessionState::Closed => return events.session(SessionChange::Closed),
+            SessionState::Expired => return events.session(SessionChange::Lost(RequestError::Expired)),
+            SessionState::AuthFailed => return events.session(SessionChange::Lost(RequestError::AuthFailed)),
+            // If no server answers any more, zklock gives the session up itself: nothing was confirmed.
+            _ => match connector.reconnect().await {
+                Ok(another) => client = another,
+                Err(failure) => return events.session(failure),
+            },
+        }
+        library.ends_with_the_connection_of(&client);
+    }
 }

@@ -151,7 +151,7 @@ impl fmt::Debug for Tls {
 /// The TLS settings of a session, read again for each connection.
 pub(in crate::ensemble) struct Rereading {
     /// The last good ones.
-    tls: Tls,
+    pub(in crate::ensemble) tls: Tls,
     /// A reading that takes long.
     pending: Option<Receiver<Result<Tls>>>,
     is_warned: bool,
@@ -162,9 +162,9 @@ impl Rereading {
         Self { tls: tls.clone(), pending: None, is_warned: false }
     }
 
-    /// The current settings, or the last good ones if the files can't be used or reading them takes longer than `limit`.
-    /// `place` is for messages.
-    pub(in crate::ensemble) async fn current(&mut self, place: &impl fmt::Display, limit: Duration) -> Tls {
+    /// Reads the files again. The last good ones stay in use if they can't be used or reading them takes longer than
+    /// `limit`. `place` is for messages.
+    pub(in crate::ensemble) async fn update(&mut self, place: &impl fmt::Display, limit: Duration) {
         let tls = self.tls.clone();
         // On another thread, because a file system can hang, and the session must not.
         let reading = || in_background(move || tls.read_again());
@@ -178,6 +178,5 @@ impl Rereading {
             Either::Left(_) => {}
             Either::Right(_) => self.pending = Some(pending),
         }
-        self.tls.clone()
     }
 }

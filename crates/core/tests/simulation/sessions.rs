@@ -2,6 +2,7 @@
 
 use zklock_core::path::NodePath;
 use zklock_core::protocol::{Asker, LockIndex, QuestionIndex, Reply, Request, SessionChange, SessionKey};
+use zklock_core::time::BootTime;
 
 use super::client::{Client, ClientEvent, HostClock, Settings};
 use super::ensemble::wire::Acl;
@@ -74,7 +75,7 @@ impl World {
         owner: SessionOwner,
         key: SessionKey,
         timeout: u64,
-        deadline: Option<u64>,
+        deadline: Option<BootTime>,
     ) -> ClientId {
         let id = self.sessions.len();
         let zone = self.zone(owner);
@@ -83,7 +84,7 @@ impl World {
             zone,
             servers: self.servers(owner),
             timeout,
-            deadline: deadline.map(|deadline| deadline.saturating_sub(clock.slept)),
+            deadline,
             clock,
             acl: self.acl(owner),
             seed: self.rng.u64(..),

@@ -1,6 +1,6 @@
 //! The types of a session's interface. Only this file knows where they are in zklock.
 
-pub(crate) use zklock_core::connecting::{Attempts, longest_reconnection, longest_silence};
+pub(crate) use zklock_core::connecting::{self, Course, longest_silence};
 pub(crate) use zklock_core::path::NodePath;
 pub(crate) use zklock_core::protocol::{
     LockNode, Node, Reply, Request, RequestError, ServerTime, SessionChange,

@@ -7,7 +7,7 @@
 //! | [`clock`] | a host's clock |
 //! | [`step`] | calls as operations of the simulated servers; `zklock_core::session` decides which calls |
 //! | [`connection`] | one connection: requests under way, pings, silence |
-//! | [`connector`] | connecting and reconnecting |
+//! | [`connector`] | connecting and reconnecting; `zklock_core::connecting` decides how |
 //!
 //! Differences: nothing here takes time, and a throttled request is given up immediately when the connection is lost.
 
@@ -22,8 +22,8 @@ use std::time::Duration;
 
 pub(crate) use self::clock::HostClock;
 use self::connection::{Connection, Flight};
-use self::connector::Connector;
-use self::message::{BootTime, Next, NodePath, Reply, Request, RequestError, SessionChange, Step};
+use self::message::connecting::Event;
+use self::message::{BootTime, Course, Next, NodePath, Reply, Request, RequestError, SessionChange, Step};
 use self::step::{Kind, Work};
 use crate::ensemble::wire::{Acl, Answer, Happened, Op, ToClient, WireError};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
@@ -45,6 +45,8 @@ enum Command {
 enum Phase {
     /// There is no session yet.
     New,
+    /// The session that was opened is closed, because another timeout than asked for was granted.
+    Closing,
     Serving,
     /// The connection is lost, but the session may live.
     Disconnected,
@@ -66,13 +68,13 @@ struct Watch {
     kind: Kind,
 }
 
-/// The settings of a client. Times are in nanoseconds of the host's monotonic clock.
+/// The settings of a client. Spans are in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) zone: usize,
     pub(crate) servers: Vec<usize>,
     pub(crate) timeout: u64,
-    pub(crate) deadline: Option<u64>,
+    pub(crate) deadline: Option<BootTime>,
     pub(crate) clock: HostClock,
     /// The ACL of every node that the client creates.
     pub(crate) acl: Acl,
@@ -88,8 +90,13 @@ pub(crate) struct Client {
     phase: Phase,
     is_releasing: bool,
     credentials: Credentials,
-    timeout: u64,
-    connector: Connector,
+    course: Course<usize>,
+    /// When the course is due, on the host's monotonic clock.
+    due: Option<u64>,
+    /// When reconnecting takes too long, on the host's monotonic clock.
+    give_up_at: Option<u64>,
+    /// The session timeout that the server granted in the present attempt.
+    granted: Duration,
     connection: Option<Connection>,
     inbox: VecDeque<Command>,
     watches: Vec<Watch>,
@@ -106,7 +113,8 @@ impl Client {
     /// Begins to connect. `token` identifies the client's alarms. The caller must pass on what [`Ensemble::next`]
     /// returns for this token and for the client's [connection](Self::conn).
     pub(crate) fn open(ensemble: &mut Ensemble, settings: Settings, token: u64) -> Self {
-        let (timeout, rng) = (settings.timeout, Rng::new(settings.seed));
+        let rng = Rng::new(settings.seed);
+        let (course, first) = Course::new(duration(settings.timeout), settings.deadline, false);
         let mut client = Self {
             settings,
             token,
@@ -114,8 +122,10 @@ impl Client {
             phase: Phase::New,
             is_releasing: false,
             credentials: Credentials::default(),
-            timeout,
-            connector: Connector::new(timeout),
+            course,
+            due: None,
+            give_up_at: None,
+            granted: Duration::ZERO,
             connection: None,
             inbox: VecDeque::new(),
             watches: vec![],
@@ -123,7 +133,7 @@ impl Client {
             alarm: None,
             news: VecDeque::new(),
         };
-        client.try_next(ensemble);
+        client.take_step(ensemble, first);
         client.set_alarm(ensemble);
         client
     }
@@ -154,10 +164,19 @@ impl Client {
 
     /// Ends the client as the death of its process would: the connection is closed and the session is not.
     pub(crate) fn die(&mut self, ensemble: &mut Ensemble) {
+        self.hang_up(ensemble);
+        self.phase = Phase::Over;
+    }
+
+    fn hang_up(&mut self, ensemble: &mut Ensemble) {
         if let Some(connection) = self.connection.take() {
             ensemble.hang_up(connection.conn);
         }
-        self.phase = Phase::Over;
+    }
+
+    /// Whether a connection isn't granted yet.
+    fn is_trying(&self) -> bool {
+        matches!(self.phase, Phase::New | Phase::Disconnected)
     }
 
     /// Handles an output of the ensemble, if it is for this client.
@@ -203,7 +222,7 @@ impl Client {
         match self.phase {
             Phase::Over => {}
             // Before there is a session, the only possible command is to give up.
-            Phase::New => self.end(ensemble, SessionChange::Closed),
+            Phase::New | Phase::Closing => self.end(ensemble, SessionChange::Closed),
             Phase::Disconnected => self.inbox.push_back(command),
             Phase::Serving => {
                 self.carry_out(ensemble, command);
@@ -256,7 +275,7 @@ impl Client {
     }
 
     fn heard(&mut self, ensemble: &mut Ensemble, packet: ToClient) {
-        let now = self.now(ensemble);
+        let (now, is_trying) = (self.now(ensemble), self.is_trying());
         let Some(connection) = &mut self.connection else {
             return;
         };
@@ -268,8 +287,8 @@ impl Client {
             ToClient::Event { path, happened } => self.fired(&path, happened),
             ToClient::Answer { xid, result, .. } => {
                 if connection.takes_ping(xid) {
-                    if self.connector.is_trying() {
-                        self.granted(ensemble);
+                    if is_trying {
+                        self.proceed(ensemble, Event::Opened(self.granted));
                     }
                 } else if let Some(flight) = connection.flights.pop_front() {
                     self.answered(ensemble, flight, result);
@@ -332,14 +351,16 @@ impl Client {
 
     /// Handles the loss of the connection. Requests under way may have been carried out or not.
     fn lost(&mut self, ensemble: &mut Ensemble) {
+        match self.phase {
+            Phase::New | Phase::Disconnected => return self.failed(ensemble, RequestError::ConnectionLost),
+            Phase::Closing => return self.closed(ensemble),
+            Phase::Serving | Phase::Over => {}
+        }
         let Some(connection) = self.connection.take() else {
             return;
         };
         ensemble.hang_up(connection.conn);
         self.watches.clear();
-        if self.connector.is_trying() {
-            return self.failed(ensemble);
-        }
         if !self.is_releasing {
             self.tell(SessionChange::Disconnected);
         }
@@ -365,7 +386,10 @@ impl Client {
                 self.news.push_back(ClientEvent::Reply(number, reply));
             }
         }
-        self.leave(ensemble);
+        self.phase = Phase::Disconnected;
+        let longest = self.course.longest_reconnection();
+        self.give_up_at = longest.map(|longest| self.now(ensemble) + nanos(longest));
+        self.proceed(ensemble, Event::Lost);
     }
 
     fn woken(&mut self, ensemble: &mut Ensemble) {
@@ -373,24 +397,21 @@ impl Client {
             self.alarm = None;
         }
         let now = self.now(ensemble);
-        if self.is_too_late(ensemble, now) {
-            return;
+        let passed = |due: Option<u64>| due.is_some_and(|due| due <= now);
+        if passed(self.give_up_at) || passed(self.due) {
+            let event = if passed(self.give_up_at) { Event::TooLate } else { Event::Due };
+            self.hang_up(ensemble);
+            return self.proceed(ensemble, event);
         }
         while let Some((_, Flight { number, work })) = self.throttled.pop_front_if(|(again, _)| *again <= now)
         {
             self.send(ensemble, number, work);
         }
-        let may_ping = !self.connector.is_trying();
-        if self.connector.is_attempt_over(now) {
-            return self.lost(ensemble);
-        }
-        match &mut self.connection {
-            Some(connection) => {
-                if connection.is_silent(ensemble, now, may_ping) {
-                    self.lost(ensemble);
-                }
-            }
-            None => self.try_next(ensemble),
+        let may_ping = !self.is_trying();
+        if let Some(connection) = &mut self.connection
+            && connection.is_silent(ensemble, now, may_ping)
+        {
+            self.lost(ensemble);
         }
     }
 
@@ -398,11 +419,9 @@ impl Client {
         if self.phase == Phase::Over {
             return;
         }
-        let connection =
-            self.connection.as_ref().map(|connection| connection.due(!self.connector.is_trying()));
+        let connection = self.connection.as_ref().map(|connection| connection.due(!self.is_trying()));
         let again = self.throttled.front().map(|(again, _)| *again);
-        let deadline = self.settings.deadline.filter(|_| self.phase == Phase::New);
-        let Some(due) = [connection, again, self.connector.due(deadline)].into_iter().flatten().min() else {
+        let Some(due) = [connection, again, self.due, self.give_up_at].into_iter().flatten().min() else {
             return;
         };
         let due = self.settings.clock.when(due);

@@ -4,7 +4,6 @@ use zklock_core::leftover_nodes::LeftoverNodes;
 use zklock_core::monitor::MonitorInput;
 use zklock_core::protocol::{Asker, QuestionIndex, Reply, RequestError, SessionChange, SessionKey};
 use zklock_core::run::Input;
-use zklock_core::time::BootTime;
 
 use super::Cleaner;
 use crate::world::{SessionOwner, World};
@@ -13,8 +12,7 @@ impl World {
     pub(super) fn begin_cleaning(&mut self, owner: SessionOwner, leftover: LeftoverNodes) {
         let index = owner.zklock();
         let wanted = u64::try_from(leftover.session_timeout.as_nanos()).unwrap();
-        let nanos = |moment: BootTime| u64::try_from(moment.since_start().as_nanos()).unwrap();
-        let deadline = nanos(self.zklocks[index].clock(self.now)) + wanted;
+        let deadline = self.zklocks[index].clock(self.now) + leftover.session_timeout;
         self.trace.print(self.now, || format!("{owner:?} cleans up: {leftover:?}"));
         let client = self.open(owner, SessionKey(0), wanted, Some(deadline));
         let expected = leftover.nodes.len() + usize::from(leftover.pending_create.is_some());

@@ -101,10 +101,7 @@ impl World {
         match effect {
             Effect::Connect { key, deadline } => {
                 (self.zklocks[index].own, self.zklocks[index].missing) = (vec![], false);
-                let zklock = &self.zklocks[index];
-                let nanos = |deadline: BootTime| u64::try_from(deadline.since_start().as_nanos()).unwrap();
-                let deadline = deadline.map(nanos);
-                let wanted = zklock.contender.session_timeout;
+                let wanted = self.zklocks[index].contender.session_timeout;
                 let client = self.open(SessionOwner::Worker(index), key, wanted, deadline);
                 self.zklocks[index].worker.client = Some(client);
             }

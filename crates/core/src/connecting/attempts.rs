@@ -1,21 +1,14 @@
-//! Opening a session, and reconnecting to it when its connection was lost: which server to try, for how long, and when to
-//! pause or give up. The session and the simulation carry it out.
+//! Which server to try, for how long, and how long to pause.
 //!
 //! A server that refuses costs nothing. A silent server costs time, which the lease pays for: while the servers elect a
 //! new leader, the old one may be frozen with its port open. Silent servers are therefore tried last, and not for long.
 
 use std::time::Duration;
 
-use super::time::BootTime;
+use crate::time::BootTime;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
-/// How long zklock tries to reconnect to a session with this timeout. Then the session has ended, or will end soon after
-/// the servers are back.
-pub fn longest_reconnection(timeout: Duration) -> Duration {
-    timeout * 7 / 5
-}
 
 /// How long a server may be silent, for a session with this timeout.
 ///
@@ -29,8 +22,8 @@ pub fn longest_silence(timeout: Duration) -> Duration {
 ///
 /// Servers are distinguished by `S`. Randomness comes from the caller: `random(bound)` is a number below the bound.
 #[derive(Debug)]
-pub struct Attempts<S> {
-    timeout: Duration,
+pub(super) struct Attempts<S> {
+    pub(super) timeout: Duration,
     /// How long the fastest connection took.
     fastest: Duration,
     /// The server of the last connection, and when that was made.
@@ -47,7 +40,7 @@ pub struct Attempts<S> {
 
 impl<S: Clone + PartialEq> Attempts<S> {
     /// The attempts to open a session with this timeout.
-    pub fn new(timeout: Duration) -> Self {
+    pub(super) fn new(timeout: Duration) -> Self {
         Self {
             timeout,
             fastest: Duration::MAX,
@@ -60,7 +53,7 @@ impl<S: Clone + PartialEq> Attempts<S> {
     }
 
     /// The order in which to try the servers.
-    pub fn pass(&self, mut servers: Vec<S>, random: &mut impl FnMut(usize) -> usize) -> Vec<S> {
+    pub(super) fn pass(&self, mut servers: Vec<S>, random: &mut impl FnMut(usize) -> usize) -> Vec<S> {
         for last in (1..servers.len()).rev() {
             servers.swap(last, random(last + 1));
         }
@@ -74,23 +67,23 @@ impl<S: Clone + PartialEq> Attempts<S> {
     ///
     /// `None` if there is no lease to keep: before there is a session, and T/2 after the connection was lost. Then only the
     /// silence of the server is limited.
-    pub fn limit(&self, now: BootTime) -> Option<Duration> {
+    pub(super) fn limit(&self, now: BootTime) -> Option<Duration> {
         let (least, most) = (self.timeout / 36, self.timeout / 4);
         self.lost
             .filter(|lost| now.since(*lost) < self.timeout / 2)
             .map(|_| self.fastest.saturating_mul(2).clamp(least, most))
     }
 
-    /// Records that the server gave no session by now, within this limit.
-    pub fn failed(&mut self, server: &S, limit: Option<Duration>, took: Duration) {
+    /// Records that the server, asked at `began`, gave no session by now.
+    pub(super) fn failed(&mut self, server: &S, began: BootTime, now: BootTime) {
         self.silent.retain(|silent| silent != server);
-        if took >= limit.unwrap_or(longest_silence(self.timeout)) {
+        if now.since(began) >= self.limit(began).unwrap_or(longest_silence(self.timeout)) {
             self.silent.push(server.clone());
         }
     }
 
     /// Records a connection that took this long.
-    pub fn connected(&mut self, server: S, took: Duration, now: BootTime) {
+    pub(super) fn connected(&mut self, server: S, took: Duration, now: BootTime) {
         self.silent.retain(|silent| *silent != server);
         self.fastest = self.fastest.min(took);
         self.connected = Some((server, now));
@@ -99,7 +92,7 @@ impl<S: Clone + PartialEq> Attempts<S> {
     /// Records that the connection was lost, and returns how long to wait before the first pass. A connection that is
     /// accepted and soon lost costs a server more than a refused one; but the first may be due to a server that shuts down,
     /// or to an attempt that was given up and has arrived late.
-    pub fn lost(&mut self, now: BootTime) -> Duration {
+    pub(super) fn lost(&mut self, now: BootTime) -> Duration {
         (self.lost, self.pause) = (Some(now), FIRST_PAUSE);
         let Some((server, since)) = self.connected.take() else { return Duration::ZERO };
         self.silent.push(server);
@@ -113,7 +106,7 @@ impl<S: Clone + PartialEq> Attempts<S> {
     }
 
     /// How long to wait before the next pass.
-    pub fn pause(&mut self, random: &mut impl FnMut(usize) -> usize) -> Duration {
+    pub(super) fn pause(&mut self, random: &mut impl FnMut(usize) -> usize) -> Duration {
         let pause = self.pause.min(self.longest_pause());
         self.pause = pause * 2;
         // Spread out, because thousands of clients may have lost the same server at the same moment.
@@ -163,15 +156,14 @@ mod tests {
     #[test]
     fn a_silent_server_and_the_one_that_was_lost_are_tried_last_until_they_refuse() {
         let mut attempts = reconnection(QUICKLY);
-        let limit = attempts.limit(LOST);
-        attempts.failed(&"b", limit, T / 36);
-        attempts.failed(&"c", limit, T / 37);
+        attempts.failed(&"b", LOST, LOST + T / 36);
+        attempts.failed(&"c", LOST, LOST + T / 37);
         let mut random = random();
         let mut is_first = |attempts: &Attempts<_>, server| {
             (0..40).any(|_| attempts.pass(ALL.to_vec(), &mut random)[0] == server)
         };
         assert!(is_first(&attempts, "c") && !is_first(&attempts, "a") && !is_first(&attempts, "b"));
-        attempts.failed(&"a", limit, QUICKLY);
+        attempts.failed(&"a", LOST, LOST + QUICKLY);
         assert!(is_first(&attempts, "a") && !is_first(&attempts, "b"));
     }
 
@@ -207,11 +199,5 @@ mod tests {
         };
         assert_eq!([999; 7].map(&mut after), [0, 50, 100, 200, 400, 800, 1000]);
         assert_eq!([1000, 0, 0].map(&mut after), [0, 0, 50]);
-    }
-
-    #[test]
-    fn a_session_is_given_up_when_it_has_certainly_ended() {
-        assert!(longest_reconnection(T) > T, "until then the servers may keep it");
-        assert!(longest_reconnection(T) < T * 3 / 2, "it won't come back");
     }
 }
