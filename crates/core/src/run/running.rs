@@ -212,7 +212,7 @@ impl Running {
         let was_stopped = self.supervisor.is_stopped();
         for effect in self.supervisor.on(input, ctx.now) {
             if let Effect::Stop(signal) = effect {
-                self.report_suspension(signal, ctx);
+                report_suspension(signal, ctx);
             }
             ctx.emit(effect);
         }
@@ -232,24 +232,6 @@ impl Running {
     fn record_held_at(&self) -> Option<BootTime> {
         let is_quiet = self.lost.is_none() && !self.supervisor.is_stopping() && !self.supervisor.is_stopped();
         self.record_held_at.filter(|_| is_quiet)
-    }
-
-    /// Reports that the monitor stops with the command, so that the shell shows its prompt. zklock keeps the lock.
-    fn report_suspension(&self, signal: i32, ctx: &mut Context<'_>) {
-        let (plan, claim) = (ctx.plan, &ctx.state.claim);
-        let until_stop = claim.lease().map(|lease| ctx.now.until(lease.stop_at(plan.kill_after)));
-        let limit = claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX));
-        let command = plan.command.as_str();
-        let message = if matches!(signal, SIGTTIN | SIGTTOU) {
-            let text = format!("{command} wants the terminal; meanwhile the lock is kept");
-            Message::step("suspended", text)
-        } else {
-            let text = format!("{command} is stopped, and the lock is kept; fg or bg continues it");
-            Message::warning("suspended", text)
-        };
-        ctx.say(message.with("command", command).with("held", true));
-        // The message is written before the shell's prompt.
-        ctx.emit(Effect::FlushOutput(limit));
     }
 
     /// Shows the monitor the time from which it must act if this process hangs or is stopped.
@@ -301,6 +283,24 @@ impl Running {
         }
         Some(Next::Ended(exit))
     }
+}
+
+/// Reports that the monitor stops with the command, so that the shell shows its prompt. zklock keeps the lock.
+fn report_suspension(signal: i32, ctx: &mut Context<'_>) {
+    let (plan, claim) = (ctx.plan, &ctx.state.claim);
+    let until_stop = claim.lease().map(|lease| ctx.now.until(lease.stop_at(plan.kill_after)));
+    let limit = claim.time_to_spare().min(until_stop.unwrap_or(Duration::MAX));
+    let command = plan.command.as_str();
+    let message = if matches!(signal, SIGTTIN | SIGTTOU) {
+        let text = format!("{command} wants the terminal; meanwhile the lock is kept");
+        Message::step("suspended", text)
+    } else {
+        let text = format!("{command} is stopped, and the lock is kept; fg or bg continues it");
+        Message::warning("suspended", text)
+    };
+    ctx.say(message.with("command", command).with("held", true));
+    // The message is written before the shell's prompt.
+    ctx.emit(Effect::FlushOutput(limit));
 }
 
 /// The lock is lost, and the command gets this signal now and KILL after a while, or KILL now.
