@@ -22,6 +22,13 @@ pub(super) fn disposition(signal: i32) -> Option<libc::sighandler_t> {
     }
 }
 
+/// Sets the disposition of `signal` to the default, to ignoring it, or to a handler that does nothing, and returns the one
+/// before.
+pub(super) fn set_disposition(signal: i32, action: libc::sighandler_t) -> libc::sighandler_t {
+    // SAFETY: none of these runs code of zklock's.
+    unsafe { libc::signal(signal, action) }
+}
+
 /// Whether `signal` was ignored when zklock was started, of those that zklock itself ignores.
 pub fn was_ignored(signal: i32) -> Option<bool> {
     ignored_since_start().find(|&(own, _)| own == signal).map(|(_, was_ignored)| was_ignored)
@@ -53,8 +60,7 @@ pub fn send(process: Pid, signal: i32) -> nix::Result<()> {
 
 /// Sends `signal`, which may be a real-time one, to a process group.
 pub fn send_to_group(group: Pid, signal: i32) -> nix::Result<()> {
-    // SAFETY: a system call on numbers.
-    persist(|| Errno::result(unsafe { libc::killpg(group.as_raw(), signal) })).map(drop)
+    send(Pid::from_raw(-group.as_raw()), signal)
 }
 
 /// Drops the handlers of Rust's standard library for a stack overflow: they would ignore the first SEGV or BUS that
@@ -62,15 +68,13 @@ pub fn send_to_group(group: Pid, signal: i32) -> nix::Result<()> {
 pub fn drop_handlers() {
     let has_handler = |&signal: &i32| disposition(signal) != Some(libc::SIG_IGN);
     for signal in [libc::SIGSEGV, libc::SIGBUS].into_iter().filter(has_handler) {
-        // SAFETY: the default runs no handler of zklock's.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        set_disposition(signal, libc::SIG_DFL);
     }
 }
 
 /// Resets SIGCHLD to its default, and returns whether it was ignored.
 pub fn stop_ignoring_children() -> bool {
-    // SAFETY: the default runs no handler of zklock's.
-    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) == libc::SIG_IGN }
+    set_disposition(libc::SIGCHLD, libc::SIG_DFL) == libc::SIG_IGN
 }
 
 /// Gives what zklock itself ignores its default again, unless it was ignored when zklock was started, and ignores SIGCHLD
@@ -79,8 +83,7 @@ pub fn restore_ignored(children: bool) {
     let defaults = ignored_since_start().filter(|&(_, was_ignored)| !was_ignored);
     let children = children.then_some((libc::SIGCHLD, libc::SIG_IGN));
     for (signal, action) in defaults.map(|(signal, _)| (signal, libc::SIG_DFL)).chain(children) {
-        // SAFETY: neither disposition runs a handler of zklock's.
-        unsafe { libc::signal(signal, action) };
+        set_disposition(signal, action);
     }
 }
 
@@ -91,15 +94,13 @@ pub fn ignore_until_exec(signal: i32) {
 
     if disposition(signal) == Some(libc::SIG_DFL) {
         let handler: extern "C" fn(_) = nothing;
-        // SAFETY: the handler does nothing.
-        unsafe { libc::signal(signal, handler as libc::sighandler_t) };
+        set_disposition(signal, handler as libc::sighandler_t);
     }
 }
 
 /// Ends this process by `signal`. Returns only if that fails.
 pub fn die_of(signal: i32) {
-    // SAFETY: the default disposition runs no handler of zklock's.
-    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    set_disposition(signal, libc::SIG_DFL);
     let _ = set_of([signal]).thread_unblock();
     let _ = send(getpid(), signal);
 }

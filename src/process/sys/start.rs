@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use nix::libc::{self, c_char, c_int};
 use zklock_core::exit;
 
-use super::signals::disposition;
+use super::signals::{disposition, set_disposition};
 
 /// The signals that the kernel sends for a write that fails: to a pipe without a reader, and to a file that may not grow
 /// (`ulimit -f`). zklock ignores them, so that the write returns an error, which has a message.
@@ -66,8 +66,7 @@ pub(super) fn open_placeholder() -> RawFd {
 /// Ignores the signals that the kernel sends for a write that fails.
 pub fn ignore_signals_of_writes() {
     for signal in SIGNALS_OF_WRITES {
-        // SAFETY: runs no handler.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
+        set_disposition(signal, libc::SIG_IGN);
     }
 }
 
