@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_io::Timer;
 use futures::future::{Either, select};
-use zklock_core::connecting::{Course, Event, Step, longest_silence};
+use zklock_core::connecting::{Action, Course, Outcome, longest_silence};
 use zklock_core::hosts::Server;
 use zklock_core::time::BootTime;
 use zookeeper_client::{Client, Error, SessionInfo};
@@ -76,7 +76,7 @@ impl<'a> Connector<'a> {
     /// error is what to report.
     pub(super) async fn reconnect(&mut self) -> Result<Client, SessionChange> {
         self.library.end().await;
-        let first = self.course.next(Event::Lost, clock::now(), &mut random);
+        let first = self.course.next(Outcome::Lost, clock::now(), &mut random);
         let (settings, events) = (self.settings, self.events);
         let watching = diagnose::watch(settings, None, |said| events.servers_say(said));
         let (client, _) = match select(pin!(self.follow(first)), pin!(watching)).await {
@@ -88,28 +88,28 @@ impl<'a> Connector<'a> {
     }
 
     /// Follows the course from this step on, until there is a connection or none is tried for any more.
-    async fn follow(&mut self, mut step: Step<Server>) -> Connected {
+    async fn follow(&mut self, mut step: Action<Server>) -> Connected {
         let mut client = None;
         let mut longest = self.course.longest_reconnection().map_or_else(Timer::never, Timer::after);
         loop {
             let due = self.course.due();
             let event = match step {
-                Step::Serve { began, catch_up } => {
+                Action::Serve { began, catch_up } => {
                     let client = client.ok_or(SessionChange::Closed)?;
                     if catch_up {
                         drop(write::confirm(&client, &["/".into()]));
                     }
                     return Ok((client, began));
                 }
-                Step::Unreachable => return Err(SessionChange::Unreachable(vec![])),
-                Step::Lost(failure) => return Err(SessionChange::Lost(failure)),
+                Action::Unreachable => return Err(SessionChange::Unreachable(vec![])),
+                Action::Lost(failure) => return Err(SessionChange::Lost(failure)),
                 step => {
                     let timer = due.map_or_else(Timer::never, |due| Timer::after(clock::now().until(due)));
                     let carrying_out = pin!(self.carry_out(step, &mut client));
                     match select(carrying_out, select(timer, &mut longest)).await {
                         Either::Left((event, _)) => event,
-                        Either::Right((Either::Left(_), _)) => Event::Due,
-                        Either::Right((Either::Right(_), _)) => Event::TooLate,
+                        Either::Right((Either::Left(_), _)) => Outcome::Due,
+                        Either::Right((Either::Right(_), _)) => Outcome::TooLate,
                     }
                 }
             };
@@ -118,19 +118,19 @@ impl<'a> Connector<'a> {
     }
 
     /// Carries out a step, and returns what came of it. A client that it opens goes to `client`.
-    async fn carry_out(&mut self, step: Step<Server>, client: &mut Option<Client>) -> Event<Server> {
+    async fn carry_out(&mut self, step: Action<Server>, client: &mut Option<Client>) -> Outcome<Server> {
         match step {
-            Step::LookUp(longest) => {
+            Action::LookUp(longest) => {
                 if let Some(tls) = &mut self.tls {
                     tls.update(&self.settings.hosts, longest).await;
                 }
-                Event::Servers(if self.settings.security.needs_names() {
+                Outcome::Servers(if self.settings.security.needs_names() {
                     self.settings.hosts.servers.clone()
                 } else {
                     self.resolver.resolve(longest).await
                 })
             }
-            Step::Dial(server, timeout) => match self.dial(&server, timeout).await {
+            Action::Dial(server, timeout) => match self.dial(&server, timeout).await {
                 Ok(opened) => {
                     let granted = opened.session_timeout();
                     if granted != timeout {
@@ -139,28 +139,28 @@ impl<'a> Connector<'a> {
                         );
                     }
                     *client = Some(opened);
-                    Event::Opened(granted)
+                    Outcome::Opened(granted)
                 }
                 Err(error) => {
                     log::debug!("no session with {server} yet: {error}");
-                    Event::Failed(match error {
+                    Outcome::Failed(match error {
                         Error::BadArguments(_) => RequestError::GivenUp,
                         error => request_error(error),
                     })
                 }
             },
             // The library reports only that there is no connection.
-            Step::Diagnose => {
+            Action::Diagnose => {
                 let servers = diagnose::all_in_background(self.settings).await;
-                Event::Diagnosed(!servers.is_empty() && servers.iter().all(ServerDiagnosis::is_refusal))
+                Outcome::Diagnosed(!servers.is_empty() && servers.iter().all(ServerDiagnosis::is_refusal))
             }
-            Step::Close => {
+            Action::Close => {
                 if let Some(client) = client.take() {
                     close(client).await;
                 }
-                Event::Closed
+                Outcome::Closed
             }
-            Step::Pause | Step::Serve { .. } | Step::Unreachable | Step::Lost(_) => pending().await,
+            Action::Pause | Action::Serve { .. } | Action::Unreachable | Action::Lost(_) => pending().await,
         }
     }
 

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use async_io::Timer;
-use zklock_core::session::{Answer, Call, CallError, Next, Refusal, Step};
+use zklock_core::session::{Answer, Call, CallError, FollowUp, Refusal, Step};
 use zookeeper_client::{Acl, Acls, Client, Error, OneshotWatcher};
 
 use super::failure::request_error;
@@ -61,13 +61,13 @@ async fn follow<'a>(
             Err(error) => (Err(error), None),
         };
         match step.answered(answer) {
-            Next::Reply(reply) => return reply.into(),
-            Next::Watching(reply, path) => {
+            FollowUp::Reply(reply) => return reply.into(),
+            FollowUp::Watching(reply, path) => {
                 return WatchedReply { reply, watch: watcher.map(|watcher| (path, watcher)) };
             }
-            Next::Second(next) => step = next,
-            Next::Send(next) => (step, second) = (next, None),
-            Next::SendLater(next) => {
+            FollowUp::Second(next) => step = next,
+            FollowUp::Send(next) => (step, second) = (next, None),
+            FollowUp::SendLater(next) => {
                 (step, second) = (next, None);
                 Timer::after(THROTTLED_PAUSE).await;
             }

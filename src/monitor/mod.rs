@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use zklock_core::exit::Exit;
-use zklock_core::monitor::{MonitorDriver, MonitorEffect, MonitorInput, MonitorStep};
+use zklock_core::monitor::{MonitorDriver, MonitorEffect, MonitorInput, MonitorTurn};
 use zklock_core::pair::{Order, Stage};
 use zklock_core::path::LockPath;
 use zklock_core::signal::SIGCONT;
@@ -126,13 +126,13 @@ impl MonitorLoop {
     fn run(mut self, path: &LockPath, settings: &Settings) -> Exit {
         loop {
             match self.driver.next(&mut self.sources) {
-                MonitorStep::CarryOut(MonitorEffect::Finish(exit)) => return exit,
-                MonitorStep::CarryOut(effect) => {
+                MonitorTurn::CarryOut(MonitorEffect::Finish(exit)) => return exit,
+                MonitorTurn::CarryOut(effect) => {
                     if let Some(answer) = self.carry_out(effect, path, settings) {
                         self.driver.answer(answer);
                     }
                 }
-                MonitorStep::Wait(until) => {
+                MonitorTurn::Wait(until) => {
                     if let Err(error) = self.wait_for_events(until) {
                         self.driver.answer(MonitorInput::CannotWatch(explain(&error)));
                     }

@@ -10,7 +10,7 @@ use std::panic::{self, AssertUnwindSafe};
 use anyhow::{Context, Result, anyhow};
 use zklock_core::exit::{self, Exit};
 use zklock_core::pair::Report;
-use zklock_core::run::{Driver, End, Plan, Step};
+use zklock_core::run::{Driver, End, Plan, Turn};
 
 use self::executor::{Done, Executor};
 use self::inbox::Events;
@@ -80,7 +80,7 @@ fn unattended(error: anyhow::Error, executor: &Executor<'_>) -> anyhow::Error {
 #[error("{0}")]
 struct UnattendedError(&'static str);
 
-/// Carries out the steps of the run.
+/// Takes the turns of the run.
 fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -> Result<End> {
     loop {
         let mut failed = None;
@@ -91,12 +91,12 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
                 None
             })
         };
-        let step = driver.next(clock::now, pending);
+        let turn = driver.next(clock::now, pending);
         if let Some(error) = failed {
             return Err(error);
         }
-        match step {
-            Step::CarryOut(effect) => match executor.carry_out(effect)? {
+        match turn {
+            Turn::CarryOut(effect) => match executor.carry_out(effect)? {
                 Done::Nothing => {}
                 Done::Answer(input) => {
                     events.look_again();
@@ -106,7 +106,7 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
                 Done::Connecting => executor.sources().1.into_iter().for_each(MainSession::proceed),
                 Done::Over(end) => return Ok(end),
             },
-            Step::Wait(until) => {
+            Turn::Wait(until) => {
                 executor.prepare()?;
                 executor.gives_sign();
                 events.wait(Some(executor.sources().0), until).context("can't wait for what happens")?;

@@ -16,8 +16,8 @@ const LONGEST_LOOK_UP: Duration = Duration::from_secs(1);
 
 /// The course of one session: from step to step, until it is connected, and again after its connection was lost.
 ///
-/// Whoever carries it out does what a [`Step`] says, and tells the [`Event`] that comes of it, or [`Event::Due`] if
-/// [`due`](Self::due) comes first, or [`Event::TooLate`].
+/// Whoever carries it out does what a [`Action`] says, and tells the [`Outcome`] that comes of it, or [`Outcome::Due`] if
+/// [`due`](Self::due) comes first, or [`Outcome::TooLate`].
 ///
 /// Servers are distinguished by `S`. Randomness comes from the caller: `random(bound)` is a number below the bound.
 #[derive(Debug)]
@@ -38,18 +38,18 @@ pub struct Course<S> {
 
 /// What to do next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step<S> {
-    /// Look up the servers, within this time: [`Event::Servers`].
+pub enum Action<S> {
+    /// Look up the servers, within this time: [`Outcome::Servers`].
     LookUp(Duration),
-    /// Ask this server for the session, or for a new one with this timeout: [`Event::Opened`] or [`Event::Failed`].
+    /// Ask this server for the session, or for a new one with this timeout: [`Outcome::Opened`] or [`Outcome::Failed`].
     Dial(S, Duration),
-    /// Find out whether all servers refuse the connection: [`Event::Diagnosed`].
+    /// Find out whether all servers refuse the connection: [`Outcome::Diagnosed`].
     Diagnose,
     /// Wait.
     Pause,
-    /// Close the session that was just opened: [`Event::Closed`].
+    /// Close the session that was just opened: [`Outcome::Closed`].
     Close,
-    /// There is a connection. If it is lost: [`Event::Lost`].
+    /// There is a connection. If it is lost: [`Outcome::Lost`].
     Serve {
         /// Just before the server was asked.
         began: BootTime,
@@ -66,7 +66,7 @@ pub enum Step<S> {
 
 /// What came of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event<S> {
+pub enum Outcome<S> {
     /// The servers to try.
     Servers(Vec<S>),
     /// A server gave a session with this timeout.
@@ -88,7 +88,7 @@ pub enum Event<S> {
 impl<S: Clone + PartialEq> Course<S> {
     /// The course of a new session, which asks for this timeout, and its first step. There is no session to be given up
     /// if none was opened by the deadline, or if all servers refuse and `ends_if_refused`.
-    pub fn new(timeout: Duration, deadline: Option<BootTime>, ends_if_refused: bool) -> (Self, Step<S>) {
+    pub fn new(timeout: Duration, deadline: Option<BootTime>, ends_if_refused: bool) -> (Self, Action<S>) {
         let course = Self {
             attempts: Attempts::new(timeout),
             pass: VecDeque::new(),
@@ -102,12 +102,12 @@ impl<S: Clone + PartialEq> Course<S> {
         (course, first)
     }
 
-    /// When [`Event::Due`] is next, if nothing else comes first.
+    /// When [`Outcome::Due`] is next, if nothing else comes first.
     pub fn due(&self) -> Option<BootTime> {
         [self.due, self.deadline].into_iter().flatten().min()
     }
 
-    /// How long zklock tries to reconnect, from [`Event::Lost`] on. Then the session has ended, or will end soon after the
+    /// How long zklock tries to reconnect, from [`Outcome::Lost`] on. Then the session has ended, or will end soon after the
     /// servers are back. Time in which the host sleeps doesn't count: the servers may have been away, too.
     pub fn longest_reconnection(&self) -> Option<Duration> {
         self.is_open.then(|| self.attempts.timeout * 7 / 5)
@@ -116,75 +116,75 @@ impl<S: Clone + PartialEq> Course<S> {
     /// The next step after this event.
     pub fn next(
         &mut self,
-        event: Event<S>,
+        event: Outcome<S>,
         now: BootTime,
         random: &mut impl FnMut(usize) -> usize,
-    ) -> Step<S> {
+    ) -> Action<S> {
         self.due = None;
         let is_late = self.deadline.is_some_and(|end| end <= now);
         match (event, self.asked.take()) {
-            (Event::Opened(granted), _) if !self.is_open && granted != self.attempts.timeout => {
+            (Outcome::Opened(granted), _) if !self.is_open && granted != self.attempts.timeout => {
                 // A session's timeout is always one that was asked for, because the client library tolerates a silence
                 // that depends on it.
                 self.attempts = Attempts::new(granted);
-                Step::Close
+                Action::Close
             }
-            (Event::Opened(_), Some((server, began))) => {
+            (Outcome::Opened(_), Some((server, began))) => {
                 self.attempts.connected(server, now.since(began), now);
                 self.deadline = None;
                 let catch_up = std::mem::replace(&mut self.is_open, true);
-                Step::Serve { began, catch_up }
+                Action::Serve { began, catch_up }
             }
-            (Event::Lost, _) => match self.attempts.lost(now) {
+            (Outcome::Lost, _) => match self.attempts.lost(now) {
                 Duration::ZERO => self.look_up(),
                 pause => self.pause(now + pause),
             },
-            (Event::Failed(failure @ RequestError::AuthFailed), _) => Step::Lost(failure),
-            (Event::Failed(failure @ RequestError::Expired), _) if self.is_open => Step::Lost(failure),
-            (Event::Failed(RequestError::GivenUp) | Event::Diagnosed(true) | Event::TooLate, _) => {
+            (Outcome::Failed(failure @ RequestError::AuthFailed), _) => Action::Lost(failure),
+            (Outcome::Failed(failure @ RequestError::Expired), _) if self.is_open => Action::Lost(failure),
+            (Outcome::Failed(RequestError::GivenUp) | Outcome::Diagnosed(true) | Outcome::TooLate, _) => {
                 self.give_up()
             }
             _ if is_late => self.give_up(),
-            (Event::Failed(_) | Event::Due, Some((server, began))) => {
+            (Outcome::Failed(_) | Outcome::Due, Some((server, began))) => {
                 self.attempts.failed(&server, began, now);
                 self.dial(now, random)
             }
-            (Event::Servers(servers), _) => {
+            (Outcome::Servers(servers), _) => {
                 self.pass = self.attempts.pass(servers, random).into();
                 self.dial(now, random)
             }
-            (Event::Diagnosed(false), _) => self.end_pass(now, random),
+            (Outcome::Diagnosed(false), _) => self.end_pass(now, random),
             _ => self.look_up(),
         }
     }
 
-    fn look_up(&self) -> Step<S> {
-        Step::LookUp(LONGEST_LOOK_UP.min(self.attempts.timeout / 24))
+    fn look_up(&self) -> Action<S> {
+        Action::LookUp(LONGEST_LOOK_UP.min(self.attempts.timeout / 24))
     }
 
     /// Asks the next server, or pauses after the last one.
-    fn dial(&mut self, now: BootTime, random: &mut impl FnMut(usize) -> usize) -> Step<S> {
+    fn dial(&mut self, now: BootTime, random: &mut impl FnMut(usize) -> usize) -> Action<S> {
         let Some(server) = self.pass.pop_front() else {
             let diagnoses = self.ends_if_refused && !self.is_open;
-            return if diagnoses { Step::Diagnose } else { self.end_pass(now, random) };
+            return if diagnoses { Action::Diagnose } else { self.end_pass(now, random) };
         };
         self.due = self.attempts.limit(now).map(|limit| now + limit);
         self.asked = Some((server.clone(), now));
-        Step::Dial(server, self.attempts.timeout)
+        Action::Dial(server, self.attempts.timeout)
     }
 
-    fn end_pass(&mut self, now: BootTime, random: &mut impl FnMut(usize) -> usize) -> Step<S> {
+    fn end_pass(&mut self, now: BootTime, random: &mut impl FnMut(usize) -> usize) -> Action<S> {
         let pause = self.attempts.pause(random);
         self.pause(now + pause)
     }
 
-    fn pause(&mut self, until: BootTime) -> Step<S> {
+    fn pause(&mut self, until: BootTime) -> Action<S> {
         self.due = Some(until);
-        Step::Pause
+        Action::Pause
     }
 
-    fn give_up(&self) -> Step<S> {
-        if self.is_open { Step::Lost(RequestError::GivenUp) } else { Step::Unreachable }
+    fn give_up(&self) -> Action<S> {
+        if self.is_open { Action::Lost(RequestError::GivenUp) } else { Action::Unreachable }
     }
 }
 
@@ -204,21 +204,21 @@ mod tests {
     impl Walk {
         fn new(deadline: Option<Duration>, ends_if_refused: bool) -> Self {
             let (course, first) = Course::new(T, deadline.map(|span| START + span), ends_if_refused);
-            assert_eq!(first, Step::LookUp(LONGEST_LOOK_UP));
+            assert_eq!(first, Action::LookUp(LONGEST_LOOK_UP));
             Self { course, now: START }
         }
 
         /// A course that is connected at once, and whose connection lasted for a minute.
         fn lost() -> Self {
             let mut walk = Self::new(None, false);
-            walk.next(Event::Servers(vec!["a"]));
-            walk.next(Event::Opened(T));
+            walk.next(Outcome::Servers(vec!["a"]));
+            walk.next(Outcome::Opened(T));
             walk.now = walk.now + Duration::from_mins(1);
-            assert_eq!(walk.next(Event::Lost), Step::LookUp(LONGEST_LOOK_UP));
+            assert_eq!(walk.next(Outcome::Lost), Action::LookUp(LONGEST_LOOK_UP));
             walk
         }
 
-        fn next(&mut self, event: Event<&'static str>) -> Step<&'static str> {
+        fn next(&mut self, event: Outcome<&'static str>) -> Action<&'static str> {
             self.course.next(event, self.now, &mut |bound| bound / 2)
         }
 
@@ -230,15 +230,15 @@ mod tests {
         }
 
         /// Lets every attempt be refused, until the course ends. Returns the end.
-        fn refused(&mut self) -> Step<&'static str> {
-            let mut step = self.next(Event::Servers(vec!["a"]));
+        fn refused(&mut self) -> Action<&'static str> {
+            let mut step = self.next(Outcome::Servers(vec!["a"]));
             for _ in 0..1_000 {
                 step = match step {
-                    Step::LookUp(_) => self.next(Event::Servers(vec!["a"])),
-                    Step::Dial(..) => self.next(Event::Failed(RequestError::ConnectionLost)),
-                    Step::Pause => {
+                    Action::LookUp(_) => self.next(Outcome::Servers(vec!["a"])),
+                    Action::Dial(..) => self.next(Outcome::Failed(RequestError::ConnectionLost)),
+                    Action::Pause => {
                         self.wait();
-                        self.next(Event::Due)
+                        self.next(Outcome::Due)
                     }
                     end => return end,
                 }
@@ -250,64 +250,66 @@ mod tests {
     #[test]
     fn servers_are_asked_one_after_the_other_and_looked_up_again_after_a_pause() {
         let mut walk = Walk::new(None, false);
-        let Step::Dial(first, T) = walk.next(Event::Servers(vec!["a", "b"])) else { panic!() };
-        let Step::Dial(second, T) = walk.next(Event::Failed(RequestError::ConnectionLost)) else { panic!() };
+        let Action::Dial(first, T) = walk.next(Outcome::Servers(vec!["a", "b"])) else { panic!() };
+        let Action::Dial(second, T) = walk.next(Outcome::Failed(RequestError::ConnectionLost)) else {
+            panic!()
+        };
         assert_ne!(first, second);
-        assert_eq!(walk.next(Event::Failed(RequestError::Expired)), Step::Pause);
+        assert_eq!(walk.next(Outcome::Failed(RequestError::Expired)), Action::Pause);
         assert_eq!(walk.wait(), Duration::from_millis(50));
-        assert_eq!(walk.next(Event::Due), Step::LookUp(LONGEST_LOOK_UP));
-        walk.next(Event::Servers(vec!["a"]));
-        assert_eq!(walk.next(Event::Opened(T)), Step::Serve { began: walk.now, catch_up: false });
+        assert_eq!(walk.next(Outcome::Due), Action::LookUp(LONGEST_LOOK_UP));
+        walk.next(Outcome::Servers(vec!["a"]));
+        assert_eq!(walk.next(Outcome::Opened(T)), Action::Serve { began: walk.now, catch_up: false });
         assert_eq!(walk.course.due(), None);
     }
 
     #[test]
     fn a_session_that_got_another_timeout_is_closed_and_one_with_that_timeout_is_asked_for() {
         let mut walk = Walk::new(Some(T), false);
-        walk.next(Event::Servers(vec!["a"]));
-        assert_eq!(walk.next(Event::Opened(T / 2)), Step::Close);
+        walk.next(Outcome::Servers(vec!["a"]));
+        assert_eq!(walk.next(Outcome::Opened(T / 2)), Action::Close);
         assert_eq!(walk.course.due(), Some(START + T), "the deadline holds");
-        assert_eq!(walk.next(Event::Closed), Step::LookUp(T / 48));
-        assert_eq!(walk.next(Event::Servers(vec!["a"])), Step::Dial("a", T / 2));
-        assert_eq!(walk.next(Event::Opened(T / 2)), Step::Serve { began: walk.now, catch_up: false });
+        assert_eq!(walk.next(Outcome::Closed), Action::LookUp(T / 48));
+        assert_eq!(walk.next(Outcome::Servers(vec!["a"])), Action::Dial("a", T / 2));
+        assert_eq!(walk.next(Outcome::Opened(T / 2)), Action::Serve { began: walk.now, catch_up: false });
     }
 
     #[test]
     fn a_new_session_is_given_up_at_the_deadline() {
         let mut walk = Walk::new(Some(T), false);
-        assert_eq!((walk.refused(), walk.now), (Step::Unreachable, START + T));
+        assert_eq!((walk.refused(), walk.now), (Action::Unreachable, START + T));
         let mut silent = Walk::new(Some(T), false);
-        silent.next(Event::Servers(vec!["a", "b"]));
+        silent.next(Outcome::Servers(vec!["a", "b"]));
         assert_eq!(silent.wait(), T, "no lease limits the attempt");
-        assert_eq!(silent.next(Event::Due), Step::Unreachable);
+        assert_eq!(silent.next(Outcome::Due), Action::Unreachable);
         let mut hopeless = Walk::new(None, false);
-        hopeless.next(Event::Servers(vec!["a", "b"]));
-        assert_eq!(hopeless.next(Event::Failed(RequestError::GivenUp)), Step::Unreachable);
+        hopeless.next(Outcome::Servers(vec!["a", "b"]));
+        assert_eq!(hopeless.next(Outcome::Failed(RequestError::GivenUp)), Action::Unreachable);
     }
 
     #[test]
     fn a_new_session_may_end_when_all_servers_refuse() {
         let mut walk = Walk::new(None, true);
-        assert_eq!(walk.refused(), Step::Diagnose);
-        assert_eq!(walk.next(Event::Diagnosed(false)), Step::Pause);
-        walk.next(Event::Due);
-        assert_eq!(walk.refused(), Step::Diagnose);
-        assert_eq!(walk.next(Event::Diagnosed(true)), Step::Unreachable);
+        assert_eq!(walk.refused(), Action::Diagnose);
+        assert_eq!(walk.next(Outcome::Diagnosed(false)), Action::Pause);
+        walk.next(Outcome::Due);
+        assert_eq!(walk.refused(), Action::Diagnose);
+        assert_eq!(walk.next(Outcome::Diagnosed(true)), Action::Unreachable);
     }
 
     #[test]
     fn a_lost_connection_is_replaced_by_one_that_catches_up() {
         let mut walk = Walk::lost();
-        assert_eq!(walk.next(Event::Servers(vec!["a", "b"])), Step::Dial("b", T));
+        assert_eq!(walk.next(Outcome::Servers(vec!["a", "b"])), Action::Dial("b", T));
         assert_eq!(walk.wait(), T / 36);
-        assert_eq!(walk.next(Event::Due), Step::Dial("a", T));
+        assert_eq!(walk.next(Outcome::Due), Action::Dial("a", T));
         // Another timeout than asked for is accepted: it is the same session.
-        assert_eq!(walk.next(Event::Opened(T / 2)), Step::Serve { began: walk.now, catch_up: true });
+        assert_eq!(walk.next(Outcome::Opened(T / 2)), Action::Serve { began: walk.now, catch_up: true });
         assert_eq!(walk.course.due(), None);
-        assert_eq!(walk.next(Event::Lost), Step::LookUp(LONGEST_LOOK_UP));
-        walk.next(Event::Servers(vec!["a"]));
-        walk.next(Event::Opened(T));
-        assert_eq!(walk.next(Event::Lost), Step::Pause, "the last two connections didn't last");
+        assert_eq!(walk.next(Outcome::Lost), Action::LookUp(LONGEST_LOOK_UP));
+        walk.next(Outcome::Servers(vec!["a"]));
+        walk.next(Outcome::Opened(T));
+        assert_eq!(walk.next(Outcome::Lost), Action::Pause, "the last two connections didn't last");
     }
 
     #[test]
@@ -316,15 +318,15 @@ mod tests {
         let longest = walk.course.longest_reconnection().unwrap();
         assert!(longest > T, "until then the servers may keep it");
         assert!(longest < T * 3 / 2, "it won't come back");
-        assert_eq!(walk.next(Event::TooLate), Step::Lost(RequestError::GivenUp));
+        assert_eq!(walk.next(Outcome::TooLate), Action::Lost(RequestError::GivenUp));
     }
 
     #[test]
     fn a_server_can_end_a_session() {
         for failure in [RequestError::Expired, RequestError::AuthFailed] {
             let mut walk = Walk::lost();
-            walk.next(Event::Servers(vec!["a", "b"]));
-            assert_eq!(walk.next(Event::Failed(failure.clone())), Step::Lost(failure));
+            walk.next(Outcome::Servers(vec!["a", "b"]));
+            assert_eq!(walk.next(Outcome::Failed(failure.clone())), Action::Lost(failure));
         }
     }
 }

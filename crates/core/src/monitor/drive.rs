@@ -1,6 +1,6 @@
-//! The loop around the monitor's state machine, one step at a time: which input comes next, and when to wait.
+//! The loop around the monitor's state machine, one turn at a time: which input comes next, and when to wait.
 //!
-//! The monitor carries the steps out, and so does the simulation.
+//! The monitor takes the turns, and so does the simulation.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::time::BootTime;
 
 /// What to do next.
 #[derive(Debug, PartialEq, Eq)]
-pub enum MonitorStep {
+pub enum MonitorTurn {
     /// Carry out this effect, and [answer](MonitorDriver::answer) it if it has an answer.
     CarryOut(MonitorEffect),
     /// Wait for a signal or a report, at most until this time.
@@ -54,15 +54,15 @@ impl MonitorDriver {
         Self { monitor, effects: VecDeque::new(), answers: VecDeque::new(), has_looked: false }
     }
 
-    /// The next step. Each effect is carried out before the next input is read.
-    pub fn next(&mut self, sources: &mut impl MonitorSources) -> MonitorStep {
+    /// The next turn. Each effect is carried out before the next input is read.
+    pub fn next(&mut self, sources: &mut impl MonitorSources) -> MonitorTurn {
         loop {
             if let Some(effect) = self.effects.pop_front() {
-                return MonitorStep::CarryOut(effect);
+                return MonitorTurn::CarryOut(effect);
             }
             let Some(input) = self.next_input(sources) else {
                 self.has_looked = false;
-                return MonitorStep::Wait(self.monitor.wake_at(sources.worker()));
+                return MonitorTurn::Wait(self.monitor.wake_at(sources.worker()));
             };
             self.has_looked = matches!(input, MonitorInput::Looked(_));
             self.effects.extend(self.monitor.on(sources.now(), input));

@@ -9,7 +9,7 @@ mod message;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-pub use self::drive::{MonitorDriver, MonitorSources, MonitorStep};
+pub use self::drive::{MonitorDriver, MonitorSources, MonitorTurn};
 pub use self::message::MonitorMessage;
 use super::exit::{self, Exit};
 use super::leftover_nodes::LeftoverNodes;

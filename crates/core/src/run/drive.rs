@@ -1,6 +1,6 @@
-//! The loop around a run, one step at a time: which input comes next, and when to wait.
+//! The loop around a run, one turn at a time: which input comes next, and when to wait.
 //!
-//! The worker carries the steps out, and so does the simulation, which can interrupt a worker between two of them.
+//! The worker takes the turns, and so does the simulation, which can interrupt a worker between two of them.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::time::BootTime;
 
 /// What to do next.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum Turn {
     /// Carry out this effect, and [answer](Driver::answer) it if it has an immediate answer.
     CarryOut(Effect),
     /// Wait for an input, at most until this time, and report [the end of the wait](Driver::woken).
@@ -35,19 +35,19 @@ impl Driver {
         Self { run, effects, answers: VecDeque::from([Input::Tick]), checked: false }
     }
 
-    /// The next step. All effects are carried out before the next input, and answers come before other inputs, which
+    /// The next turn. All effects are carried out before the next input, and answers come before other inputs, which
     /// `pending` returns. The run checks the time once no other input is pending.
-    pub fn next(&mut self, now: impl Fn() -> BootTime, mut pending: impl FnMut() -> Option<Input>) -> Step {
+    pub fn next(&mut self, now: impl Fn() -> BootTime, mut pending: impl FnMut() -> Option<Input>) -> Turn {
         loop {
             if let Some(effect) = self.effects.pop_front() {
                 // It takes time, in which something may have come up.
                 self.checked &= !matches!(effect, Effect::FlushOutput(_));
-                return Step::CarryOut(effect);
+                return Turn::CarryOut(effect);
             }
             let input = match self.answers.pop_front().or_else(&mut pending) {
                 Some(input) => input,
                 None if !self.checked => Input::Tick,
-                None => return Step::Wait(self.run.wake_at(now())),
+                None => return Turn::Wait(self.run.wake_at(now())),
             };
             // The answers to a check of the processes don't require another check of the time.
             self.checked = matches!(input, Input::Tick)

@@ -21,7 +21,7 @@ mod variables;
 use std::time::Duration;
 
 use self::claim::{Claim, Session};
-pub use self::drive::{Driver, Step};
+pub use self::drive::{Driver, Turn};
 pub use self::effect::{Effect, End, JobEffect, Notice};
 pub use self::input::{Input, Introduction, KillRound, LeaderChange};
 pub use self::nested::Variables;
@@ -45,13 +45,13 @@ const LONGEST_END: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Run {
     plan: Plan,
-    state: State,
+    state: RunState,
     phase: Phase,
 }
 
-/// State that outlives a phase.
+/// What outlives a phase.
 #[derive(Debug)]
-struct State {
+struct RunState {
     claim: Claim,
     /// The record in zklock's nodes, once it is known.
     record: Option<Record>,
@@ -142,7 +142,7 @@ impl Next {
 struct Context<'a> {
     now: BootTime,
     plan: &'a Plan,
-    state: &'a mut State,
+    state: &'a mut RunState,
     out: &'a mut Vec<Effect>,
 }
 
@@ -209,7 +209,7 @@ impl Context<'_> {
 impl Run {
     /// A run that hasn't begun.
     pub fn new(plan: Plan) -> Self {
-        let state = State {
+        let state = RunState {
             claim: Claim::default(),
             record: None,
             monitor_died: false,

@@ -9,7 +9,7 @@ mod parents;
 mod step;
 
 pub use self::call::{Answer, Call, CallError, NodeKind, Refusal};
-pub use self::step::{Next, Step};
+pub use self::step::{FollowUp, Step};
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Creating the nodes of a path.
 
 use super::call::{Call, NodeKind, Refusal};
-use super::step::Next;
+use super::step::FollowUp;
 use crate::path::NodePath;
 use crate::protocol::{Reply, RequestError};
 
@@ -15,8 +15,8 @@ pub struct Parents {
 }
 
 /// The reply.
-fn parents_made(result: Result<(), RequestError>) -> Next {
-    Next::Reply(Reply::ParentsMade(result))
+fn parents_made(result: Result<(), RequestError>) -> FollowUp {
+    FollowUp::Reply(Reply::ParentsMade(result))
 }
 
 /// The path above; empty at the root.
@@ -39,21 +39,21 @@ impl Parents {
     }
 
     /// The node exists: the next one below it is created, if any.
-    pub(super) fn exists(self) -> Next {
+    pub(super) fn exists(self) -> FollowUp {
         if self.end >= self.path.len() {
             return parents_made(Ok(()));
         }
         let below = &self.path[self.end + 1..];
         let end = below.find('/').map_or(self.path.len(), |slash| self.end + 1 + slash);
-        Next::Send(Self { end, ..self }.into())
+        FollowUp::Send(Self { end, ..self }.into())
     }
 
-    pub(super) fn refused(self, refusal: Refusal, why: RequestError) -> Next {
+    pub(super) fn refused(self, refusal: Refusal, why: RequestError) -> FollowUp {
         match (refusal, why) {
             (Refusal::NodeExists, _) => self.exists(),
             (_, RequestError::NoNode) if !above(self.node()).is_empty() => {
                 let end = above(self.node()).len();
-                Next::Send(Self { end, ..self }.into())
+                FollowUp::Send(Self { end, ..self }.into())
             }
             // A server that denies the create has found the parent.
             (_, RequestError::NoAuth) => {
@@ -63,7 +63,7 @@ impl Parents {
             // Servers before 3.5 have no containers.
             (_, RequestError::Unsupported) if self.kind == NodeKind::Container => {
                 let (end, kind) = (self.path.len(), NodeKind::Persistent);
-                Next::Send(Self { end, kind, ..self }.into())
+                FollowUp::Send(Self { end, kind, ..self }.into())
             }
             (_, why) => parents_made(Err(why)),
         }

@@ -62,7 +62,7 @@ pub enum Step {
 
 /// What follows an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
+pub enum FollowUp {
     Reply(Reply),
     /// The same, and the call has set a watch for this path.
     Watching(Reply, NodePath),
@@ -129,10 +129,12 @@ impl Step {
     }
 
     /// What follows from the answer to the step's first call.
-    pub fn answered(self, answer: Result<Answer, CallError>) -> Next {
+    pub fn answered(self, answer: Result<Answer, CallError>) -> FollowUp {
         match answer {
             Ok(answer) => self.succeeded(answer),
-            Err(CallError { refusal: Refusal::Throttled, .. }) if self.is_patient() => Next::SendLater(self),
+            Err(CallError { refusal: Refusal::Throttled, .. }) if self.is_patient() => {
+                FollowUp::SendLater(self)
+            }
             Err(CallError { refusal, why }) => self.refused(refusal, why),
         }
     }
@@ -160,58 +162,60 @@ impl Step {
         }
     }
 
-    fn refused(self, refusal: Refusal, why: RequestError) -> Next {
+    fn refused(self, refusal: Refusal, why: RequestError) -> FollowUp {
         match (self, refusal, why) {
             (Self::Parents(parents), refusal, why) => parents.refused(refusal, why),
             // The create that returns the node's stat came with 3.5.
             (step @ Self::Create { .. }, _, RequestError::Unsupported) => {
-                Next::Reply(step.failed(RequestError::TooOld))
+                FollowUp::Reply(step.failed(RequestError::TooOld))
             }
-            (step @ Self::See(_), _, RequestError::NoAuth) => Next::Reply(step.failed(RequestError::Hidden)),
+            (step @ Self::See(_), _, RequestError::NoAuth) => {
+                FollowUp::Reply(step.failed(RequestError::Hidden))
+            }
             (Self::See(created), _, why) if why != RequestError::ConnectionLost => {
-                Next::Reply(Reply::Created(Ok(created)))
+                FollowUp::Reply(Reply::Created(Ok(created)))
             }
             // Without the lock path there is nothing to catch up with; the list fails the same way.
-            (Self::CatchUpAndList(path), _, RequestError::NoNode) => Next::Second(Self::List(path)),
-            (Self::Watch(path), _, RequestError::NoAuth) => Next::Send(Self::WatchFromAbove(path)),
-            (Self::Get(path), _, RequestError::NoAuth) => Next::Send(Self::GetStat(path)),
+            (Self::CatchUpAndList(path), _, RequestError::NoNode) => FollowUp::Second(Self::List(path)),
+            (Self::Watch(path), _, RequestError::NoAuth) => FollowUp::Send(Self::WatchFromAbove(path)),
+            (Self::Get(path), _, RequestError::NoAuth) => FollowUp::Send(Self::GetStat(path)),
             (Self::GetStat(path), _, RequestError::NoAuth) => {
-                Next::Reply(Reply::Read(path, Ok(ReadNode::Hidden)))
+                FollowUp::Reply(Reply::Read(path, Ok(ReadNode::Hidden)))
             }
             (
                 Self::RecordSuccess { record, data, node, exists: true },
                 Refusal::Other,
                 RequestError::NoNode,
-            ) => Next::Send(Self::RecordSuccess { record, data, node, exists: false }),
+            ) => FollowUp::Send(Self::RecordSuccess { record, data, node, exists: false }),
             (Self::RecordSuccess { record, data, node, exists: false }, Refusal::NodeExists, _) => {
-                Next::Send(Self::RecordSuccess { record, data, node, exists: true })
+                FollowUp::Send(Self::RecordSuccess { record, data, node, exists: true })
             }
             (Self::Try { nodes, data, writes: true }, Refusal::Later, RequestError::NoAuth) => {
-                Next::Send(Self::Try { nodes, data, writes: false })
+                FollowUp::Send(Self::Try { nodes, data, writes: false })
             }
-            (step, _, why) => Next::Reply(step.failed(why)),
+            (step, _, why) => FollowUp::Reply(step.failed(why)),
         }
     }
 
-    fn succeeded(self, answer: Answer) -> Next {
-        Next::Reply(match (self, answer) {
+    fn succeeded(self, answer: Answer) -> FollowUp {
+        FollowUp::Reply(match (self, answer) {
             (Self::Parents(parents), _) => return parents.exists(),
             (Self::Create { may_hide: true, .. }, Answer::Created(created)) => {
-                return Next::Send(Self::See(created));
+                return FollowUp::Send(Self::See(created));
             }
             (Self::Create { .. }, Answer::Created(created)) | (Self::See(created), _) => {
                 Reply::Created(Ok(created))
             }
             (Self::List(_), Answer::Children(names)) => Reply::Listed(Ok(names)),
-            (Self::CatchUpAndList(path), _) => return Next::Second(Self::List(path)),
+            (Self::CatchUpAndList(path), _) => return FollowUp::Second(Self::List(path)),
             (Self::Watch(path), Answer::Node(node)) => {
-                return Next::Watching(Reply::Read(path.clone(), Ok(ReadNode::Seen(node))), path);
+                return FollowUp::Watching(Reply::Read(path.clone(), Ok(ReadNode::Seen(node))), path);
             }
             (Self::WatchFromAbove(path), Answer::Children(names)) => {
                 if !names.iter().any(|name| name == path.name()) {
-                    return Next::Reply(Reply::Read(path, Err(RequestError::NoNode)));
+                    return FollowUp::Reply(Reply::Read(path, Err(RequestError::NoNode)));
                 }
-                return Next::Watching(Reply::Read(path.clone(), Ok(ReadNode::Hidden)), path);
+                return FollowUp::Watching(Reply::Read(path.clone(), Ok(ReadNode::Hidden)), path);
             }
             (Self::Get(path) | Self::GetStat(path), Answer::Node(node)) => {
                 Reply::Read(path, Ok(ReadNode::Seen(node)))

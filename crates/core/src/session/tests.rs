@@ -41,9 +41,9 @@ fn node() -> Node {
 }
 
 /// The step that is sent next.
-fn next(next: Next) -> Step {
+fn next(next: FollowUp) -> Step {
     match next {
-        Next::Send(step) => step,
+        FollowUp::Send(step) => step,
         other => panic!("{other:?}"),
     }
 }
@@ -54,9 +54,9 @@ fn answered(mut step: Step, answers: Vec<Result<Answer, CallError>>) -> (Vec<Str
     for answer in answers {
         calls.push(shown(step.calls().0));
         match step.answered(answer) {
-            Next::Send(next) | Next::SendLater(next) => step = next,
-            Next::Reply(reply) | Next::Watching(reply, _) => return (calls, reply),
-            Next::Second(_) => panic!("not a list"),
+            FollowUp::Send(next) | FollowUp::SendLater(next) => step = next,
+            FollowUp::Reply(reply) | FollowUp::Watching(reply, _) => return (calls, reply),
+            FollowUp::Second(_) => panic!("not a list"),
         }
     }
     panic!("no reply after {calls:?}")
@@ -101,7 +101,7 @@ fn a_new_node_is_read_only_if_its_acl_might_hide_it() {
 fn a_server_without_the_create_that_returns_a_stat_is_too_old() {
     assert_eq!(
         create(false).answered(refused(Unsupported)),
-        Next::Reply(Reply::Created(Err(RequestError::TooOld)))
+        FollowUp::Reply(Reply::Created(Err(RequestError::TooOld)))
     );
 }
 
@@ -114,10 +114,10 @@ fn a_list_counts_only_after_the_sync_that_was_sent_with_it() {
         (Call::Sync { path: "/l/a" }, Some(Call::GetChildren { path: "/l/a", watch: false }))
     );
     let list = || Step::List("/l/a".into());
-    assert_eq!(step().answered(Ok(Answer::Done)), Next::Second(list()));
-    assert_eq!(step().answered(refused(NoNode)), Next::Second(list()), "the list fails the same way");
-    assert_eq!(step().answered(throttled()), Next::SendLater(step()), "both again");
-    assert_eq!(step().answered(refused(ConnectionLost)), Next::Reply(Reply::Listed(Err(ConnectionLost))));
+    assert_eq!(step().answered(Ok(Answer::Done)), FollowUp::Second(list()));
+    assert_eq!(step().answered(refused(NoNode)), FollowUp::Second(list()), "the list fails the same way");
+    assert_eq!(step().answered(throttled()), FollowUp::SendLater(step()), "both again");
+    assert_eq!(step().answered(refused(ConnectionLost)), FollowUp::Reply(Reply::Listed(Err(ConnectionLost))));
 }
 
 #[test]
@@ -132,12 +132,12 @@ fn a_throttled_request_is_sent_again_but_a_confirmation_and_a_delete() {
         Request::RecordSuccess { record: path(), data: vec![], node: path() },
     ] {
         let step = first(request, false);
-        assert_eq!(step.clone().answered(throttled()), Next::SendLater(step));
+        assert_eq!(step.clone().answered(throttled()), FollowUp::SendLater(step));
     }
     for request in
         [Request::Confirm(vec![path()]), Request::Delete(path()), Request::DeleteUnchanged(path(), 1)]
     {
-        assert!(matches!(first(request, false).answered(throttled()), Next::Reply(_)));
+        assert!(matches!(first(request, false).answered(throttled()), FollowUp::Reply(_)));
     }
 }
 
@@ -148,11 +148,11 @@ fn a_node_that_may_not_be_read_is_watched_from_above() {
     assert_eq!(above.calls().0, Call::GetChildren { path: "/l/a", watch: true });
     let listed = |name: &str| Ok(Answer::Children(vec![name.to_owned()]));
     let hidden = Reply::Read(NODE.into(), Ok(ReadNode::Hidden));
-    assert_eq!(above.clone().answered(listed("n")), Next::Watching(hidden, NODE.into()));
+    assert_eq!(above.clone().answered(listed("n")), FollowUp::Watching(hidden, NODE.into()));
     let gone = Reply::Read(NODE.into(), Err(NoNode));
-    assert_eq!(above.answered(listed("m")), Next::Reply(gone), "no watch is kept");
+    assert_eq!(above.answered(listed("m")), FollowUp::Reply(gone), "no watch is kept");
     let seen = Reply::Read(NODE.into(), Ok(ReadNode::Seen(node())));
-    assert_eq!(watch().answered(Ok(Answer::Node(node()))), Next::Watching(seen, NODE.into()));
+    assert_eq!(watch().answered(Ok(Answer::Node(node()))), FollowUp::Watching(seen, NODE.into()));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn the_record_is_created_if_it_is_missing_and_written_if_it_is_there() {
     );
     assert_eq!(reply, Reply::SuccessRecorded(Ok(())));
     let gone = first(record(), false).answered(error(Refusal::Later, NoNode));
-    assert_eq!(gone, Next::Reply(Reply::SuccessRecorded(Err(NoNode))), "zklock's own node is gone");
+    assert_eq!(gone, FollowUp::Reply(Reply::SuccessRecorded(Err(NoNode))), "zklock's own node is gone");
 }
 
 #[test]
@@ -218,6 +218,6 @@ fn a_confirmation_counts_from_just_before_it_was_sent() {
     let confirm = first(Request::Confirm(vec![NODE.into()]), false);
     assert!(matches!(confirm.calls().0, Call::Check { paths } if paths == [NodePath::from(NODE)]));
     let at = BootTime::from_nanos(7);
-    assert_eq!(confirm.clone().answered(Ok(Answer::Done)), Next::Reply(Reply::Confirmed(at, Ok(()))));
-    assert_eq!(confirm.answered(refused(NoNode)), Next::Reply(Reply::Confirmed(at, Err(NoNode))));
+    assert_eq!(confirm.clone().answered(Ok(Answer::Done)), FollowUp::Reply(Reply::Confirmed(at, Ok(()))));
+    assert_eq!(confirm.answered(refused(NoNode)), FollowUp::Reply(Reply::Confirmed(at, Err(NoNode))));
 }

@@ -115,7 +115,7 @@ fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
     let mut effects = vec![];
     for _ in 0..1_000 {
         match driver.next(&mut played) {
-            MonitorStep::CarryOut(effect) => {
+            MonitorTurn::CarryOut(effect) => {
                 effects.push(effect.clone());
                 match effect {
                     MonitorEffect::Finish(_) => return effects,
@@ -127,7 +127,7 @@ fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
                     MonitorEffect::Stop(_) | MonitorEffect::ExtendTimeout(_) | MonitorEffect::Say(_) => {}
                 }
             }
-            MonitorStep::Wait(until) => {
+            MonitorTurn::Wait(until) => {
                 let goes_on = played.wait(until);
                 assert!(goes_on, "zklock hangs: {acts:?} at {times:?}, {stage:?}: {effects:?}");
             }
@@ -175,7 +175,7 @@ fn in_every_order(reports: &[Report], death: Death, check: impl Fn(&[Act], &[Mon
 fn a_monitor_that_sees_nothing_new_waits() {
     for stage in [Stage::Waiting, Stage::Running, Stage::Over] {
         let mut driver = MonitorDriver::new(Duration::from_secs(9), false);
-        assert!(matches!(driver.next(&mut played(&[], &[], stage)), MonitorStep::Wait(_)), "{stage:?}");
+        assert!(matches!(driver.next(&mut played(&[], &[], stage)), MonitorTurn::Wait(_)), "{stage:?}");
     }
 }
 

@@ -6,13 +6,13 @@
 
 mod error;
 mod own_node;
-mod step;
+mod reaction;
 
 use std::time::Duration;
 
 pub use self::error::ContentionError;
 use self::own_node::OwnNode;
-pub use self::step::{AttemptIds, ContenderConfig, Step};
+pub use self::reaction::{AttemptIds, ContenderConfig, Reaction};
 use super::event::Event;
 use super::name::{Family, Mode, Name, prefix};
 use super::order::{self, Decision, QueueError};
@@ -144,7 +144,7 @@ impl Contender {
     }
 
     /// Enters the queue; with `nonblock`, looks at the queue first.
-    pub fn begin(&mut self) -> Step {
+    pub fn begin(&mut self) -> Reaction {
         if self.config.nonblock { self.go(Phase::Looking, self.list()) } else { self.enter() }
     }
 
@@ -154,46 +154,46 @@ impl Contender {
     }
 
     /// Marks its node as stopped or running again.
-    pub fn mark_stopped(&mut self, stopped: bool) -> Step {
+    pub fn mark_stopped(&mut self, stopped: bool) -> Reaction {
         self.own_does(|own, config| own.mark_stopped(stopped, config))
     }
 
     /// Makes its node say how long after its creation the lock was acquired.
-    pub fn record_held_since(&mut self, after: Duration) -> Step {
+    pub fn record_held_since(&mut self, after: Duration) -> Reaction {
         self.own_does(|own, config| own.record_held_since(after, config))
     }
 
     /// Handles a reconnection of the session. The watches that were set ended with the old connection; unanswered
     /// requests are retried when their failure arrives.
-    pub fn reconnected(&mut self) -> Step {
-        let mut step = self.own_does(|own, _| own.reconnected());
+    pub fn reconnected(&mut self) -> Reaction {
+        let mut reaction = self.own_does(|own, _| own.reconnected());
         if let Phase::Behind(ahead) = &mut self.phase {
             let set = ahead.watch.iter().filter(|name| !ahead.unset.contains(name));
-            step.requests.extend(set.map(|name| Request::Watch(self.config.path.child(name))));
+            reaction.requests.extend(set.map(|name| Request::Watch(self.config.path.child(name))));
             ahead.unset.clone_from(&ahead.watch);
         }
-        step
+        reaction
     }
 
-    /// Takes in a reply and returns the next step.
+    /// Takes in a reply and returns the reaction.
     #[allow(clippy::too_many_lines, reason = "one table")]
-    pub fn take(&mut self, reply: Reply) -> Step {
+    pub fn take(&mut self, reply: Reply) -> Reaction {
         // The caller learns of the session's end too, and ends this contender.
         if let Some(RequestError::Expired | RequestError::AuthFailed) = reply.failure() {
-            return Step::default();
+            return Reaction::default();
         }
         let own = self.own.as_ref().map(|own| own.node.path.clone());
         match (&mut self.phase, reply) {
             // Its own node, in any phase. If another client deletes or changes it, its watch reports that too.
             (_, Reply::Read(path, result)) if Some(&path) == own.as_ref() => self.own_read(result),
             (_, Reply::Changed(path, deleted)) if Some(&path) == own.as_ref() => {
-                let step = self.own.as_mut().map_or(Ok(Step::default()), |own| own.changed(deleted));
-                step.unwrap_or_else(|error| self.fail(error))
+                let reaction = self.own.as_mut().map_or(Ok(Reaction::default()), |own| own.changed(deleted));
+                reaction.unwrap_or_else(|error| self.fail(error))
             }
             (_, Reply::Written(Err(RequestError::ConnectionLost))) => self.own_does(OwnNode::write),
 
             (_, Reply::Read(path, _) | Reply::Changed(path, _)) if !path.is_child_of(&self.config.path) => {
-                Step::default()
+                Reaction::default()
             }
 
             (Phase::Looking, Reply::Listed(Ok(children))) => {
@@ -222,24 +222,24 @@ impl Contender {
                         let holder = node.clone();
                         self.phase = Phase::Ended;
                         let (data, since) = shown(result.ok().and_then(ReadNode::into_seen));
-                        Step::tell(Event::Busy { path: self.path().clone(), holder, data, since })
+                        Reaction::tell(Event::Busy { path: self.path().clone(), holder, data, since })
                     }
                 }
             }
 
             (Phase::Entering { created }, Reply::Created(result)) => {
                 *created = Some(result);
-                Step::default()
+                Reaction::default()
             }
             (Phase::Entering { created }, Reply::Listed(listed)) => match created.take() {
                 Some(Ok(created)) => {
-                    let mut step = self.queued(created);
-                    step.append(match listed {
+                    let mut reaction = self.queued(created);
+                    reaction.append(match listed {
                         Ok(children) => self.decide(&children),
                         Err(RequestError::ConnectionLost) => self.go(Phase::Listing, self.catch_up()),
                         Err(failure) => self.cannot_list(failure),
                     });
-                    step
+                    reaction
                 }
                 Some(Err(RequestError::NoNode)) => self.make_parents(),
                 Some(Err(RequestError::ConnectionLost)) if self.loses_each_create() => {
@@ -248,7 +248,7 @@ impl Contender {
                 Some(Err(RequestError::ConnectionLost)) => self.go(Phase::Searching, self.catch_up()),
                 Some(Err(failure)) => self.fail_of(failure, "queue", "CREATE"),
                 // The create was throttled and sent again, so this listing doesn't contain the node.
-                None => Step::ask(self.catch_up()),
+                None => Reaction::ask(self.catch_up()),
             },
             (Phase::MakingParents, Reply::ParentsMade(result)) => match result {
                 Ok(()) => {
@@ -276,11 +276,11 @@ impl Contender {
             }
             (Phase::Adopting(found), Reply::Read(path, result)) if *found == path => match result {
                 Ok(ReadNode::Seen(node)) if node.owner == self.session => {
-                    let mut step = self.queued(LockNode { path, czxid: node.czxid });
+                    let mut reaction = self.queued(LockNode { path, czxid: node.czxid });
                     // Another client may have written to it before it was found.
-                    step.append(self.own_read(Ok(ReadNode::Seen(node))));
-                    step.append(self.list_again());
-                    step
+                    reaction.append(self.own_read(Ok(ReadNode::Seen(node))));
+                    reaction.append(self.list_again());
+                    reaction
                 }
                 // zklock can't see whether it owns this node, and a second node would wait for this one.
                 Ok(ReadNode::Hidden) => self.fail(ContentionError::OwnNodeHidden),
@@ -294,7 +294,7 @@ impl Contender {
             (Phase::Looking | Phase::Searching, Reply::Listed(Err(RequestError::NoNode))) => self.enter(),
             (Phase::Looking | Phase::Searching | Phase::Listing, Reply::Listed(Err(failure))) => {
                 match failure {
-                    RequestError::ConnectionLost => Step::ask(self.catch_up()),
+                    RequestError::ConnectionLost => Reaction::ask(self.catch_up()),
                     failure => self.cannot_list(failure),
                 }
             }
@@ -315,7 +315,7 @@ impl Contender {
                 }
                 Ok(node) => self.watched(path.name(), node),
                 Err(RequestError::NoNode) => self.list_again(),
-                Err(RequestError::ConnectionLost) => Step::ask(Request::Watch(path)),
+                Err(RequestError::ConnectionLost) => Reaction::ask(Request::Watch(path)),
                 Err(failure) => self.fail_of(failure, "watch the contender ahead", "READ"),
             },
             // New data doesn't move the queue, except when a predecessor announces its slot.
@@ -324,7 +324,7 @@ impl Contender {
                     && ahead.unset.is_empty()
                     && !may_get_a_slot(self.config.mode, ahead) =>
             {
-                Step::ask(Request::Watch(path))
+                Reaction::ask(Request::Watch(path))
             }
             // Only this node was ahead, and no node can enter in between, so no second listing is needed. That requires
             // that its own node still exists and that events arrive in order. With several slots, a release can let in
@@ -344,12 +344,12 @@ impl Contender {
             }
 
             (Phase::Clearing, Reply::Deleted(_)) => self.list_again(),
-            _ => Step::default(),
+            _ => Reaction::default(),
         }
     }
 
     /// What a listing means that its own node must be in.
-    fn decide(&mut self, children: &[String]) -> Step {
+    fn decide(&mut self, children: &[String]) -> Reaction {
         let Some(own) = self.own().map(|own| own.path.name()) else {
             debug_assert!(false, "nothing is decided before its own node is known");
             return self.fail(ContentionError::Deleted);
@@ -360,20 +360,20 @@ impl Contender {
                 // never waited. Later contenders read what it says now.
                 let tells =
                     matches!(self.config.mode, Mode::Slots(2..)) && order::anybody_behind(children, own);
-                let mut step = self.hold();
+                let mut reaction = self.hold();
                 if tells {
-                    step.append(self.own_does(OwnNode::announce_slot));
+                    reaction.append(self.own_does(OwnNode::announce_slot));
                 }
-                step
+                reaction
             }
             Decision::Wait { holder, .. } if self.config.nonblock => self.name_blocker(holder, None),
             Decision::Wait { watch, ahead, .. } => {
                 self.seen_busy = true;
-                let mut step = self.own_does(|own, _| own.watch());
-                step.requests.extend(watch.iter().map(|name| Request::Watch(self.path().child(name))));
+                let mut reaction = self.own_does(|own, _| own.watch());
+                reaction.requests.extend(watch.iter().map(|name| Request::Watch(self.path().child(name))));
                 self.phase =
                     Phase::Behind(Ahead { unset: watch.clone(), watch, nearest: None, number: ahead });
-                step
+                reaction
             }
             Decision::Gone => self.fail(ContentionError::Deleted),
             Decision::Refuse(refusal) => self.fail(refusal.into()),
@@ -381,52 +381,52 @@ impl Contender {
     }
 
     /// A node ahead was read, and is watched now. Says who is ahead once all are.
-    fn watched(&mut self, name: &str, node: ReadNode) -> Step {
-        let Phase::Behind(ahead) = &mut self.phase else { return Step::default() };
+    fn watched(&mut self, name: &str, node: ReadNode) -> Reaction {
+        let Phase::Behind(ahead) = &mut self.phase else { return Reaction::default() };
         let had_all = ahead.unset.is_empty();
         ahead.unset.retain(|one| one != name);
         let is_nearest = ahead.is_nearest(name);
         if is_nearest {
             ahead.nearest = node.into_seen();
         }
-        let Some(predecessor) = ahead.watch.first().cloned() else { return Step::default() };
+        let Some(predecessor) = ahead.watch.first().cloned() else { return Reaction::default() };
         if !ahead.unset.is_empty() || (had_all && !is_nearest) {
-            return Step::default();
+            return Reaction::default();
         }
         let ((data, since), ahead) = (shown(ahead.nearest.take()), ahead.number);
-        Step::tell(Event::Waiting { path: self.path().clone(), predecessor, data, since, ahead })
+        Reaction::tell(Event::Waiting { path: self.path().clone(), predecessor, data, since, ahead })
     }
 
-    fn hold(&mut self) -> Step {
+    fn hold(&mut self) -> Reaction {
         self.phase = Phase::Holding;
-        let mut step = self.own_does(|own, _| own.watch());
-        step.events.push(Event::Held(self.path().clone()));
-        step
+        let mut reaction = self.own_does(|own, _| own.watch());
+        reaction.events.push(Event::Held(self.path().clone()));
+        reaction
     }
 
-    fn enter(&mut self) -> Step {
+    fn enter(&mut self) -> Reaction {
         // A new uuid for each attempt, so that a node left by an earlier attempt isn't taken for this one's.
         self.prefix = prefix(self.config.family, self.config.mode, self.config.ids.next());
         let parent = self.path().node();
         let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.config.data.clone() };
         self.phase = Phase::Entering { created: None };
         // Requests of a session are served in order, so the listing contains the node.
-        Step { requests: vec![create, self.list()], events: vec![] }
+        Reaction { requests: vec![create, self.list()], events: vec![] }
     }
 
-    fn queued(&mut self, node: LockNode) -> Step {
+    fn queued(&mut self, node: LockNode) -> Reaction {
         self.own = Some(OwnNode::new(node.clone()));
-        Step::tell(Event::Queued(self.path().clone(), node))
+        Reaction::tell(Event::Queued(self.path().clone(), node))
     }
 
     /// With `nonblock`: reads the node in the way, before the lock counts as busy or the queue as refused.
-    fn name_blocker(&mut self, node: String, refusal: Option<QueueError>) -> Step {
+    fn name_blocker(&mut self, node: String, refusal: Option<QueueError>) -> Reaction {
         self.seen_busy = refusal.is_none();
         let watch = Request::Watch(self.path().child(&node));
         self.go(Phase::Naming { node, refusal }, watch)
     }
 
-    fn make_parents(&mut self) -> Step {
+    fn make_parents(&mut self) -> Reaction {
         self.go(Phase::MakingParents, Request::MakeParents(self.path().node()))
     }
 
@@ -436,16 +436,16 @@ impl Contender {
         self.lost_creates == MOST_LOST_CREATES
     }
 
-    fn own_does(&mut self, act: impl FnOnce(&mut OwnNode, &ContenderConfig) -> Step) -> Step {
+    fn own_does(&mut self, act: impl FnOnce(&mut OwnNode, &ContenderConfig) -> Reaction) -> Reaction {
         self.own.as_mut().map(|own| act(own, &self.config)).unwrap_or_default()
     }
 
-    fn own_read(&mut self, result: Result<ReadNode, RequestError>) -> Step {
-        let Some(own) = &mut self.own else { return Step::default() };
+    fn own_read(&mut self, result: Result<ReadNode, RequestError>) -> Reaction {
+        let Some(own) = &mut self.own else { return Reaction::default() };
         own.read(result, self.session, &self.config).unwrap_or_else(|error| self.fail(error))
     }
 
-    fn list_again(&mut self) -> Step {
+    fn list_again(&mut self) -> Reaction {
         self.go(Phase::Listing, self.list())
     }
 
@@ -458,21 +458,21 @@ impl Contender {
         Request::CatchUpAndList(self.path().node())
     }
 
-    fn go(&mut self, phase: Phase, request: Request) -> Step {
+    fn go(&mut self, phase: Phase, request: Request) -> Reaction {
         self.phase = phase;
-        Step::ask(request)
+        Reaction::ask(request)
     }
 
-    fn fail(&mut self, error: ContentionError) -> Step {
+    fn fail(&mut self, error: ContentionError) -> Reaction {
         self.phase = Phase::Ended;
-        Step::tell(Event::Failed(self.path().clone(), error))
+        Reaction::tell(Event::Failed(self.path().clone(), error))
     }
 
-    fn fail_of(&mut self, failure: RequestError, action: &'static str, permission: &'static str) -> Step {
+    fn fail_of(&mut self, failure: RequestError, action: &'static str, permission: &'static str) -> Reaction {
         self.fail(ContentionError::of(failure, action, permission, &self.config.path))
     }
 
-    fn cannot_list(&mut self, failure: RequestError) -> Step {
+    fn cannot_list(&mut self, failure: RequestError) -> Reaction {
         match failure {
             RequestError::NoNode => self.fail(ContentionError::Deleted),
             failure => self.fail_of(failure, "see the queue", "READ"),

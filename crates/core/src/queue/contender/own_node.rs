@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::error::ContentionError;
-use super::step::{ContenderConfig, Step};
+use super::reaction::{ContenderConfig, Reaction};
 use crate::protocol::{LockNode, ReadNode, Request, RequestError};
 use crate::queue::event::Event;
 use crate::queue::record::{self, Record};
@@ -53,35 +53,35 @@ impl OwnNode {
     }
 
     /// Shows the next contender, which watches only this node, that it is now the first waiter for another slot.
-    pub(super) fn announce_slot(&mut self, config: &ContenderConfig) -> Step {
+    pub(super) fn announce_slot(&mut self, config: &ContenderConfig) -> Reaction {
         self.has_slot = true;
         self.write(config)
     }
 
-    pub(super) fn mark_stopped(&mut self, stopped: bool, config: &ContenderConfig) -> Step {
+    pub(super) fn mark_stopped(&mut self, stopped: bool, config: &ContenderConfig) -> Reaction {
         self.stopped = stopped;
         self.write(config)
     }
 
-    pub(super) fn record_held_since(&mut self, after: Duration, config: &ContenderConfig) -> Step {
+    pub(super) fn record_held_since(&mut self, after: Duration, config: &ContenderConfig) -> Reaction {
         self.held_after = Some(after);
         self.write(config)
     }
 
     /// Writes its data, unless another client has changed it since it was read: that would overwrite a mark that asks
     /// zklock to give up the lock. In that case the write is retried after the node has been read.
-    pub(super) fn write(&mut self, config: &ContenderConfig) -> Step {
+    pub(super) fn write(&mut self, config: &ContenderConfig) -> Reaction {
         self.unwritten = true;
-        Step::ask(Request::Write(self.node.path.clone(), self.data(config), self.version))
+        Reaction::ask(Request::Write(self.node.path.clone(), self.data(config), self.version))
     }
 
-    pub(super) fn watch(&self) -> Step {
-        if self.watched { Step::default() } else { Step::ask(Request::Watch(self.node.path.clone())) }
+    pub(super) fn watch(&self) -> Reaction {
+        if self.watched { Reaction::default() } else { Reaction::ask(Request::Watch(self.node.path.clone())) }
     }
 
     /// Its watch ended with the old connection.
-    pub(super) fn reconnected(&mut self) -> Step {
-        if std::mem::take(&mut self.watched) { self.watch() } else { Step::default() }
+    pub(super) fn reconnected(&mut self) -> Reaction {
+        if std::mem::take(&mut self.watched) { self.watch() } else { Reaction::default() }
     }
 
     /// It was read for the contender of this session.
@@ -90,16 +90,16 @@ impl OwnNode {
         result: Result<ReadNode, RequestError>,
         session: i64,
         config: &ContenderConfig,
-    ) -> Result<Step, ContentionError> {
+    ) -> Result<Reaction, ContentionError> {
         match result {
             Ok(ReadNode::Seen(node)) if node.owner == session && node.czxid == self.node.czxid => {
                 (self.watched, self.unread) = (true, false);
                 self.version = node.version;
                 if let Some(by) = record::revocation(&node.data) {
-                    return Ok(Step::tell(Event::Revoked(config.path.clone(), by)));
+                    return Ok(Reaction::tell(Event::Revoked(config.path.clone(), by)));
                 }
                 self.unwritten &= node.data != self.data(config);
-                Ok(if self.unwritten { self.write(config) } else { Step::default() })
+                Ok(if self.unwritten { self.write(config) } else { Reaction::default() })
             }
             Ok(ReadNode::Hidden) => Err(ContentionError::OwnNodeHidden),
             Ok(ReadNode::Seen(_)) | Err(RequestError::NoNode) => Err(ContentionError::Deleted),
@@ -109,7 +109,7 @@ impl OwnNode {
     }
 
     /// Its watch has fired.
-    pub(super) fn changed(&mut self, deleted: bool) -> Result<Step, ContentionError> {
+    pub(super) fn changed(&mut self, deleted: bool) -> Result<Reaction, ContentionError> {
         (self.watched, self.unread) = (false, true);
         if deleted { Err(ContentionError::Deleted) } else { Ok(self.watch()) }
     }

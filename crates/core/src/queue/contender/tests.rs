@@ -27,8 +27,8 @@ fn contender(nonblock: bool) -> Contender {
 }
 
 /// The prefix of the node in a contender's first create.
-fn prefix(step: &Step) -> String {
-    match step.requests.as_slice() {
+fn prefix(reaction: &Reaction) -> String {
+    match reaction.requests.as_slice() {
         [Request::Create { parent, prefix, .. }, Request::List(listed)] => {
             assert_eq!((parent.as_str(), listed.as_str()), ("/locks/job", "/locks/job"));
             prefix.clone()
@@ -60,14 +60,14 @@ fn theirs() -> Node {
     Node { data: b"them".to_vec(), owner: SESSION + 1, czxid: 1, version: 0, created: NEVER, modified: NEVER }
 }
 
-/// A contender with number 5 behind these nodes, with its own name and the step after create and list.
-fn behind(ahead: &[i32]) -> (Contender, String, Step) {
+/// A contender with number 5 behind these nodes, with its own name and the reaction after create and list.
+fn behind(ahead: &[i32]) -> (Contender, String, Reaction) {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     assert!(contender.take(Reply::Created(Ok(created(&own)))).requests.is_empty());
     let children = ahead.iter().map(|&n| other(n)).chain([own.clone()]).collect();
-    let step = contender.take(Reply::Listed(Ok(children)));
-    (contender, own, step)
+    let reaction = contender.take(Reply::Listed(Ok(children)));
+    (contender, own, reaction)
 }
 
 /// A waiter behind these nodes, with its watches set.
@@ -75,7 +75,7 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
     let (mut contender, own, _) = behind(ahead);
     contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     let nearest = other(*ahead.last().unwrap());
-    let step = contender.take(Reply::Read(at(&nearest), Ok(theirs().into())));
+    let reaction = contender.take(Reply::Read(at(&nearest), Ok(theirs().into())));
     let waiting = Event::Waiting {
         path: lock(),
         predecessor: nearest,
@@ -83,34 +83,37 @@ fn asleep(ahead: &[i32]) -> (Contender, String) {
         since: NEVER,
         ahead: ahead.len(),
     };
-    assert_eq!(step.events, [waiting]);
+    assert_eq!(reaction.events, [waiting]);
     (contender, own)
 }
 
-fn failed(step: &Step) -> Option<&ContentionError> {
-    step.events.iter().find_map(|event| if let Event::Failed(_, error) = event { Some(error) } else { None })
+fn failed(reaction: &Reaction) -> Option<&ContentionError> {
+    reaction
+        .events
+        .iter()
+        .find_map(|event| if let Event::Failed(_, error) = event { Some(error) } else { None })
 }
 
 #[test]
 fn the_first_holds_after_one_flight() {
-    let (contender, own, step) = behind(&[]);
-    assert_eq!(step.requests, [Request::Watch(at(&own))], "only the watch on its own node");
-    assert_eq!(step.events.last(), Some(&Event::Held(lock())));
+    let (contender, own, reaction) = behind(&[]);
+    assert_eq!(reaction.requests, [Request::Watch(at(&own))], "only the watch on its own node");
+    assert_eq!(reaction.events.last(), Some(&Event::Held(lock())));
     assert!(contender.holds());
 }
 
 #[test]
 fn a_waiter_watches_its_own_node_and_the_nearest() {
-    let (_, own, step) = behind(&[1, 3]);
-    assert_eq!(step.requests, [Request::Watch(at(&own)), Request::Watch(at(&other(3)))]);
+    let (_, own, reaction) = behind(&[1, 3]);
+    assert_eq!(reaction.requests, [Request::Watch(at(&own)), Request::Watch(at(&other(3)))]);
 }
 
 #[test]
 fn a_waiter_with_only_the_holder_ahead_holds_without_a_second_listing() {
     let (mut contender, _) = asleep(&[3]);
-    let step = contender.take(Reply::Changed(at(&other(3)), true));
-    assert!(step.requests.is_empty());
-    assert_eq!(step.events, [Event::Held(lock())]);
+    let reaction = contender.take(Reply::Changed(at(&other(3)), true));
+    assert!(reaction.requests.is_empty());
+    assert_eq!(reaction.events, [Event::Held(lock())]);
 }
 
 #[test]
@@ -129,15 +132,18 @@ fn new_data_of_the_predecessor_is_read_and_changes_no_place() {
     for ahead in [&[3][..], &[1, 3]] {
         let (mut contender, _) = asleep(ahead);
         let nearest = at(&other(3));
-        let step = contender.take(Reply::Changed(nearest.clone(), false));
-        assert_eq!((step.requests, step.events), (vec![Request::Watch(nearest.clone())], vec![]));
+        let reaction = contender.take(Reply::Changed(nearest.clone(), false));
+        assert_eq!((reaction.requests, reaction.events), (vec![Request::Watch(nearest.clone())], vec![]));
         let told = Node { data: b"told".to_vec(), ..theirs() };
-        let step = contender.take(Reply::Read(nearest.clone(), Ok(told.into())));
-        assert!(step.requests.is_empty() && !contender.holds(), "{step:?}");
-        assert!(matches!(&step.events[..], [Event::Waiting { data, .. }] if data == b"told"), "{step:?}");
-        let step = contender.take(Reply::Changed(nearest, true));
+        let reaction = contender.take(Reply::Read(nearest.clone(), Ok(told.into())));
+        assert!(reaction.requests.is_empty() && !contender.holds(), "{reaction:?}");
+        assert!(
+            matches!(&reaction.events[..], [Event::Waiting { data, .. }] if data == b"told"),
+            "{reaction:?}"
+        );
+        let reaction = contender.take(Reply::Changed(nearest, true));
         assert_eq!(
-            step.events.contains(&Event::Held(lock())),
+            reaction.events.contains(&Event::Held(lock())),
             ahead.len() == 1,
             "and its end counts as before"
         );
@@ -148,8 +154,8 @@ fn new_data_of_the_predecessor_is_read_and_changes_no_place() {
 fn a_predecessor_that_goes_while_its_new_data_is_read_is_noticed() {
     let (mut contender, _) = asleep(&[3]);
     contender.take(Reply::Changed(at(&other(3)), false));
-    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
-    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
+    let reaction = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
+    assert_eq!(reaction.requests, [Request::List("/locks/job".into())]);
 }
 
 /// A holder whose node has a record.
@@ -164,9 +170,9 @@ fn holder_with_record() -> (Contender, String, Record) {
     (contender, own, Record::from_bytes(data).unwrap())
 }
 
-/// What a step writes to zklock's node.
-fn written(step: &Step) -> Option<(Record, i32)> {
-    match &step.requests[..] {
+/// What a reaction writes to zklock's node.
+fn written(reaction: &Reaction) -> Option<(Record, i32)> {
+    match &reaction.requests[..] {
         [Request::Write(_, data, version)] => Some((Record::from_bytes(data).unwrap(), *version)),
         _ => None,
     }
@@ -176,12 +182,12 @@ fn written(step: &Step) -> Option<(Record, i32)> {
 fn since_when_it_holds_stands_beside_whatever_else_the_node_says() {
     let (mut contender, own, record) = holder_with_record();
     let told = Record { held_after_ms: Some(1_500), ..record };
-    let step = contender.record_held_since(Duration::from_millis(1_500));
-    assert_eq!(written(&step), Some((told.clone(), 0)));
+    let reaction = contender.record_held_since(Duration::from_millis(1_500));
+    assert_eq!(written(&reaction), Some((told.clone(), 0)));
     contender.take(Reply::Changed(at(&own), false));
-    let step = contender
+    let reaction = contender
         .take(Reply::Read(at(&own), Ok(Node { data: told.to_bytes(), version: 1, ..ours(50) }.into())));
-    assert!(step.requests.is_empty(), "it is said: {step:?}");
+    assert!(reaction.requests.is_empty(), "it is said: {reaction:?}");
     let stopped = Record { stopped: true, ..told };
     assert_eq!(written(&contender.mark_stopped(true)), Some((stopped, 1)));
 }
@@ -193,8 +199,8 @@ fn a_mark_that_was_written_meanwhile_is_not_overwritten() {
     assert!(contender.take(Reply::Written(Err(RequestError::Changed))).requests.is_empty());
     contender.take(Reply::Changed(at(&own), false));
     let marked = Node { data: b"__REVOKE__".to_vec(), version: 1, ..ours(50) };
-    let step = contender.take(Reply::Read(at(&own), Ok(marked.into())));
-    assert_eq!((step.requests, step.events), (vec![], vec![Event::Revoked(lock(), None)]));
+    let reaction = contender.take(Reply::Read(at(&own), Ok(marked.into())));
+    assert_eq!((reaction.requests, reaction.events), (vec![], vec![Event::Revoked(lock(), None)]));
 }
 
 #[test]
@@ -204,12 +210,12 @@ fn a_new_connection_sets_the_watches_again_without_a_listing() {
     assert_eq!(contender.reconnected().requests, again);
     assert_eq!(contender.reconnected().requests, [], "they are in flight");
     for lost in [at(&own), at(&other(3))] {
-        let step = contender.take(Reply::Read(lost.clone(), Err(RequestError::ConnectionLost)));
-        assert_eq!(step.requests, [Request::Watch(lost)]);
+        let reaction = contender.take(Reply::Read(lost.clone(), Err(RequestError::ConnectionLost)));
+        assert_eq!(reaction.requests, [Request::Watch(lost)]);
     }
     contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
-    let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
-    assert!(matches!(step.events[..], [Event::Waiting { ahead: 1, .. }]), "{step:?}");
+    let reaction = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
+    assert!(matches!(reaction.events[..], [Event::Waiting { ahead: 1, .. }]), "{reaction:?}");
     assert!(contender.take(Reply::Changed(at(&other(3)), true)).events.contains(&Event::Held(lock())));
 }
 
@@ -217,8 +223,8 @@ fn a_new_connection_sets_the_watches_again_without_a_listing() {
 fn a_predecessor_that_left_during_a_disconnection_is_noticed() {
     let (mut contender, _) = asleep(&[3]);
     contender.reconnected();
-    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
-    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
+    let reaction = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
+    assert_eq!(reaction.requests, [Request::List("/locks/job".into())]);
     let (mut contender, own) = asleep(&[3]);
     contender.reconnected();
     assert_eq!(
@@ -231,8 +237,8 @@ fn a_predecessor_that_left_during_a_disconnection_is_noticed() {
 fn a_waiter_whose_node_is_deleted_never_runs() {
     let (mut contender, own) = asleep(&[3]);
     assert_eq!(failed(&contender.take(Reply::Changed(at(&own), true))), Some(&ContentionError::Deleted));
-    let step = contender.take(Reply::Changed(at(&other(3)), true));
-    assert!(step.events.is_empty() && !contender.holds(), "the predecessor leaves too late");
+    let reaction = contender.take(Reply::Changed(at(&other(3)), true));
+    assert!(reaction.events.is_empty() && !contender.holds(), "the predecessor leaves too late");
 }
 
 #[test]
@@ -269,8 +275,8 @@ fn a_contender_missing_from_the_listing_is_gone_and_never_first() {
 #[test]
 fn a_node_deleted_between_list_and_watch_causes_another_listing() {
     let (mut contender, _, _) = behind(&[3]);
-    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
-    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
+    let reaction = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
+    assert_eq!(reaction.requests, [Request::List("/locks/job".into())]);
 }
 
 #[test]
@@ -278,8 +284,8 @@ fn missing_parents_are_created_and_a_new_attempt_has_a_new_name() {
     let mut contender = contender(false);
     let first = prefix(&contender.begin());
     contender.take(Reply::Created(Err(RequestError::NoNode)));
-    let step = contender.take(Reply::Listed(Err(RequestError::NoNode)));
-    assert_eq!(step.requests, [Request::MakeParents("/locks/job".into())]);
+    let reaction = contender.take(Reply::Listed(Err(RequestError::NoNode)));
+    assert_eq!(reaction.requests, [Request::MakeParents("/locks/job".into())]);
     assert_ne!(prefix(&contender.take(Reply::ParentsMade(Ok(())))), first);
 }
 
@@ -290,8 +296,8 @@ fn parents_that_keep_vanishing_are_an_error() {
     for _ in 0..MOST_PARENTS {
         contender.take(Reply::Created(Err(RequestError::NoNode)));
         contender.take(Reply::Listed(Err(RequestError::NoNode)));
-        let step = contender.take(Reply::ParentsMade(Ok(())));
-        if let Some(error) = failed(&step) {
+        let reaction = contender.take(Reply::ParentsMade(Ok(())));
+        if let Some(error) = failed(&reaction) {
             assert_eq!(error, &ContentionError::ParentsVanish);
             return;
         }
@@ -310,11 +316,11 @@ fn a_create_that_is_never_answered_is_an_error() {
     parents.take(Reply::Listed(Err(RequestError::NoNode)));
     for number in 1..=MOST_LOST_CREATES {
         let is_last = number == MOST_LOST_CREATES;
-        let step = parents.take(Reply::ParentsMade(Err(lost.clone())));
-        assert_eq!(failed(&step).cloned(), closed("create the lock path").filter(|_| is_last));
+        let reaction = parents.take(Reply::ParentsMade(Err(lost.clone())));
+        assert_eq!(failed(&reaction).cloned(), closed("create the lock path").filter(|_| is_last));
         node.take(Reply::Created(Err(lost.clone())));
-        let step = node.take(Reply::Listed(Err(lost.clone())));
-        assert_eq!(failed(&step).cloned(), closed("create its lock node").filter(|_| is_last));
+        let reaction = node.take(Reply::Listed(Err(lost.clone())));
+        assert_eq!(failed(&reaction).cloned(), closed("create its lock node").filter(|_| is_last));
         node.take(Reply::Listed(Ok(vec![])));
     }
 }
@@ -324,9 +330,9 @@ fn searching() -> (Contender, String) {
     let mut contender = contender(false);
     let prefix = prefix(&contender.begin());
     contender.take(Reply::Created(Err(RequestError::ConnectionLost)));
-    let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
+    let reaction = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
     assert_eq!(
-        step.requests,
+        reaction.requests,
         [Request::CatchUpAndList("/locks/job".into())],
         "the server may lag: sync first"
     );
@@ -345,22 +351,22 @@ fn adopting() -> (Contender, String, String) {
 fn a_node_whose_reply_was_lost_is_adopted_if_this_session_owns_it() {
     let (mut contender, prefix) = searching();
     let own = name(&prefix, 5);
-    let step = contender.take(Reply::Listed(Ok(vec![other(3), own.clone()])));
-    assert_eq!(step.requests, [Request::Watch(at(&own))]);
-    let step = contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
-    assert_eq!(step.events, [Event::Queued(lock(), LockNode { path: at(&own), czxid: 50 })]);
-    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
-    let step = contender.take(Reply::Listed(Ok(vec![own])));
-    assert_eq!(step.events, [Event::Held(lock())]);
-    assert!(step.requests.is_empty(), "its node is already watched");
+    let reaction = contender.take(Reply::Listed(Ok(vec![other(3), own.clone()])));
+    assert_eq!(reaction.requests, [Request::Watch(at(&own))]);
+    let reaction = contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
+    assert_eq!(reaction.events, [Event::Queued(lock(), LockNode { path: at(&own), czxid: 50 })]);
+    assert_eq!(reaction.requests, [Request::List("/locks/job".into())]);
+    let reaction = contender.take(Reply::Listed(Ok(vec![own])));
+    assert_eq!(reaction.events, [Event::Held(lock())]);
+    assert!(reaction.requests.is_empty(), "its node is already watched");
 }
 
 #[test]
 fn a_node_that_was_written_to_before_it_was_adopted_is_known_as_it_is() {
     let (mut contender, own, _) = adopting();
     let asked = Node { data: record::CURATOR_REVOKES.to_vec(), version: 3, ..ours(50) };
-    let step = contender.take(Reply::Read(at(&own), Ok(asked.into())));
-    assert!(matches!(step.events[..], [Event::Queued(..), Event::Revoked(..)]), "{step:?}");
+    let reaction = contender.take(Reply::Read(at(&own), Ok(asked.into())));
+    assert!(matches!(reaction.events[..], [Event::Queued(..), Event::Revoked(..)]), "{reaction:?}");
 
     let (mut contender, own, _) = adopting();
     contender.take(Reply::Read(at(&own), Ok(Node { version: 3, ..ours(50) }.into())));
@@ -375,8 +381,8 @@ fn the_node_of_an_earlier_session_is_not_adopted() {
     let (mut contender, prefix_of_lost) = searching();
     let stale = name(&prefix_of_lost, 5);
     contender.take(Reply::Listed(Ok(vec![stale.clone()])));
-    let step = contender.take(Reply::Read(at(&stale), Ok(theirs().into())));
-    assert_ne!(prefix(&step), prefix_of_lost);
+    let reaction = contender.take(Reply::Read(at(&stale), Ok(theirs().into())));
+    assert_ne!(prefix(&reaction), prefix_of_lost);
 }
 
 #[test]
@@ -390,8 +396,8 @@ fn a_listing_whose_reply_was_lost_is_requested_again() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(&own))));
-    let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
-    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
+    let reaction = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
+    assert_eq!(reaction.requests, [Request::CatchUpAndList("/locks/job".into())]);
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).events, [Event::Held(lock())]);
 }
 
@@ -399,8 +405,8 @@ fn a_listing_whose_reply_was_lost_is_requested_again() {
 fn a_listing_that_overtook_its_create_is_ignored() {
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
-    let step = contender.take(Reply::Listed(Ok(vec![other(3)])));
-    assert_eq!(step.requests, [Request::CatchUpAndList("/locks/job".into())]);
+    let reaction = contender.take(Reply::Listed(Ok(vec![other(3)])));
+    assert_eq!(reaction.requests, [Request::CatchUpAndList("/locks/job".into())]);
     contender.take(Reply::Created(Ok(created(&own))));
     assert_eq!(contender.take(Reply::Listed(Ok(vec![own]))).events.last(), Some(&Event::Held(lock())));
 }
@@ -408,21 +414,21 @@ fn a_listing_that_overtook_its_create_is_ignored() {
 #[test]
 fn a_node_of_the_same_session_ahead_is_deleted() {
     let (mut contender, _, _) = behind(&[3]);
-    let step = contender.take(Reply::Read(at(&other(3)), Ok(ours(1).into())));
-    assert_eq!(step.requests, [Request::Delete(at(&other(3)))], "otherwise zklock would wait for itself");
-    let step = contender.take(Reply::Deleted(Ok(())));
-    assert_eq!(step.requests, [Request::List("/locks/job".into())]);
+    let reaction = contender.take(Reply::Read(at(&other(3)), Ok(ours(1).into())));
+    assert_eq!(reaction.requests, [Request::Delete(at(&other(3)))], "otherwise zklock would wait for itself");
+    let reaction = contender.take(Reply::Deleted(Ok(())));
+    assert_eq!(reaction.requests, [Request::List("/locks/job".into())]);
 }
 
 #[test]
 fn nonblock_reads_the_holder_of_a_busy_lock_and_creates_nothing() {
     let mut contender = contender(true);
     assert_eq!(contender.begin().requests, [Request::List("/locks/job".into())]);
-    let step = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
-    assert_eq!(step.requests, [Request::Watch(at(&other(3)))], "only to report the holder");
-    let step = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
+    let reaction = contender.take(Reply::Listed(Ok(vec![other(4), other(3)])));
+    assert_eq!(reaction.requests, [Request::Watch(at(&other(3)))], "only to report the holder");
+    let reaction = contender.take(Reply::Read(at(&other(3)), Ok(theirs().into())));
     assert_eq!(
-        step.events,
+        reaction.events,
         [Event::Busy { path: lock(), holder: other(3), data: b"them".to_vec(), since: NEVER }]
     );
     assert!(contender.own().is_none());
@@ -436,8 +442,8 @@ fn nonblock_acquires_a_free_lock_and_a_lost_race_is_busy() {
         let own = name(&prefix(&contender.take(Reply::Listed(free))), 5);
         contender.take(Reply::Created(Ok(created(&own))));
         contender.take(Reply::Listed(Ok(vec![own, other(3)])));
-        let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
-        assert!(matches!(step.events.as_slice(), [Event::Busy { .. }]));
+        let reaction = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
+        assert!(matches!(reaction.events.as_slice(), [Event::Busy { .. }]));
         assert!(contender.own().is_some(), "the release needs it to delete the node");
     }
 }

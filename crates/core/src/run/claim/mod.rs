@@ -10,7 +10,7 @@ use crate::lease::Lease;
 use crate::lease::latency::Start;
 use crate::leftover_nodes::LeftoverNodes;
 use crate::protocol::{Asker, LockIndex, LockNode, Reply, Request, SessionChange, SessionKey};
-use crate::queue::contender::{Contender, ContenderConfig, ContentionError, Step};
+use crate::queue::contender::{Contender, ContenderConfig, ContentionError, Reaction};
 use crate::queue::event::Event;
 use crate::time::BootTime;
 
@@ -159,7 +159,7 @@ impl Claim {
         &mut self,
         now: BootTime,
         out: &mut Vec<Effect>,
-        act: impl Fn(&mut Contender) -> Step,
+        act: impl Fn(&mut Contender) -> Reaction,
     ) -> Vec<Event> {
         let contenders = self.session.iter_mut().flat_map(|session| session.contenders.iter_mut());
         let steps: Vec<_> = contenders.map(act).collect();
@@ -168,7 +168,13 @@ impl Claim {
     }
 
     /// Makes the requests of a contender's step, notes what its events say about zklock's nodes, and returns these.
-    fn carry_out(&mut self, lock: LockIndex, step: Step, now: BootTime, out: &mut Vec<Effect>) -> Vec<Event> {
+    fn carry_out(
+        &mut self,
+        lock: LockIndex,
+        step: Reaction,
+        now: BootTime,
+        out: &mut Vec<Effect>,
+    ) -> Vec<Event> {
         let Some(session) = &mut self.session else { return vec![] };
         for event in &step.events {
             match event {

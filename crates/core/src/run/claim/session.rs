@@ -11,7 +11,7 @@ use crate::lease::renewal::Renewal;
 use crate::loss::Silence;
 use crate::path::LockPath;
 use crate::protocol::{LockIndex, LockNode, Reply, RequestError};
-use crate::queue::contender::{Contender, ContenderConfig, Step};
+use crate::queue::contender::{Contender, ContenderConfig, Reaction};
 use crate::queue::event::Event;
 use crate::server_wait::Awaited;
 use crate::time::BootTime;
@@ -82,7 +82,7 @@ impl Session {
     }
 
     /// Makes the lock's node say how long after its creation the lock was acquired.
-    pub(super) fn record_held_since(&mut self, lock: LockIndex) -> Option<Step> {
+    pub(super) fn record_held_since(&mut self, lock: LockIndex) -> Option<Reaction> {
         let held_after = self.held.get(lock.0)?.since(*self.queued.get(lock.0)?);
         Some(self.contenders.get_mut(lock.0)?.record_held_since(held_after))
     }

@@ -6,7 +6,7 @@ mod start;
 use std::time::Duration;
 
 use super::progress::{Shown, Wait};
-use super::{Context, Effect, Input, Introduction, Next, Plan, State};
+use super::{Context, Effect, Input, Introduction, Next, Plan, RunState};
 use crate::exit::Exit;
 use crate::message::{self, Message};
 use crate::path::LockPath;
@@ -99,7 +99,7 @@ impl Queueing {
     }
 
     /// When there is something to do if nothing happens before.
-    pub(super) fn wake_at(&self, plan: &Plan, state: &State) -> Option<BootTime> {
+    pub(super) fn wake_at(&self, plan: &Plan, state: &RunState) -> Option<BootTime> {
         [self.give_up_at(plan, state.stopped), state.claim.next_due()].into_iter().flatten().min()
     }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::script::{OURS, TIMEOUT, plan, record, seconds};
 use crate::protocol::{Asker, LockIndex, LockNode, Reply, SessionChange, SessionKey};
 use crate::queue::contender::AttemptIds;
-use crate::run::{Driver, Effect, Input, Introduction, PhaseName, Plan, Step};
+use crate::run::{Driver, Effect, Input, Introduction, PhaseName, Plan, Turn};
 use crate::signal::SIGTERM;
 use crate::time::BootTime;
 
@@ -20,8 +20,8 @@ fn until_wait(driver: &mut Driver, now: BootTime, inputs: Vec<Input>) -> (Vec<Ef
     let mut effects = vec![];
     loop {
         match driver.next(|| now, &mut pending) {
-            Step::Wait(until) => return (effects, until),
-            Step::CarryOut(effect) => {
+            Turn::Wait(until) => return (effects, until),
+            Turn::CarryOut(effect) => {
                 if effect == Effect::Introduce {
                     let ids = vec![AttemptIds(1)];
                     driver.answer(Input::Introduced(Introduction { record: record("web1", 7), ids }));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::connection::{Connection, Flight};
-use super::message::connecting::{Event, Step};
+use super::message::connecting::{Action, Outcome};
 use super::message::{BootTime, RequestError, SessionChange, longest_silence};
 use super::step::Work;
 use super::{Client, Credentials, Phase, nanos};
@@ -12,31 +12,31 @@ use crate::ensemble::{Ensemble, Rng};
 
 impl Client {
     /// Takes the next steps, until one that takes time.
-    pub(super) fn proceed(&mut self, ensemble: &mut Ensemble, event: Event<usize>) {
+    pub(super) fn proceed(&mut self, ensemble: &mut Ensemble, event: Outcome<usize>) {
         let clock = self.clock(ensemble);
         let step = self.course.next(event, clock, &mut below(&mut self.rng));
         self.take_step(ensemble, step);
     }
 
-    pub(super) fn take_step(&mut self, ensemble: &mut Ensemble, step: Step<usize>) {
+    pub(super) fn take_step(&mut self, ensemble: &mut Ensemble, step: Action<usize>) {
         let (now, clock) = (self.now(ensemble), self.clock(ensemble));
         // Timers don't count the time in which the host sleeps.
         self.due = self.course.due().map(|due| now + nanos(clock.until(due)));
         match step {
-            Step::LookUp(_) => {
+            Action::LookUp(_) => {
                 let servers = self.settings.servers.clone();
-                self.proceed(ensemble, Event::Servers(servers));
+                self.proceed(ensemble, Outcome::Servers(servers));
             }
-            Step::Dial(server, timeout) => self.dial(ensemble, server, timeout),
-            Step::Diagnose => self.proceed(ensemble, Event::Diagnosed(false)),
-            Step::Pause => {}
-            Step::Close => {
+            Action::Dial(server, timeout) => self.dial(ensemble, server, timeout),
+            Action::Diagnose => self.proceed(ensemble, Outcome::Diagnosed(false)),
+            Action::Pause => {}
+            Action::Close => {
                 self.phase = Phase::Closing;
                 self.send(ensemble, 0, Work::Close);
             }
-            Step::Serve { began, catch_up } => self.serve(ensemble, began, catch_up),
-            Step::Unreachable => self.end(ensemble, SessionChange::Unreachable(vec![])),
-            Step::Lost(failure) => self.end(ensemble, SessionChange::Lost(failure)),
+            Action::Serve { began, catch_up } => self.serve(ensemble, began, catch_up),
+            Action::Unreachable => self.end(ensemble, SessionChange::Unreachable(vec![])),
+            Action::Lost(failure) => self.end(ensemble, SessionChange::Lost(failure)),
         }
     }
 
@@ -70,7 +70,7 @@ impl Client {
     /// Handles a failed attempt.
     pub(super) fn failed(&mut self, ensemble: &mut Ensemble, failure: RequestError) {
         self.hang_up(ensemble);
-        self.proceed(ensemble, Event::Failed(failure));
+        self.proceed(ensemble, Outcome::Failed(failure));
     }
 
     fn serve(&mut self, ensemble: &mut Ensemble, began: BootTime, catch_up: bool) {
@@ -100,7 +100,7 @@ impl Client {
             return self.end(ensemble, SessionChange::Closed);
         }
         self.hang_up(ensemble);
-        self.proceed(ensemble, Event::Closed);
+        self.proceed(ensemble, Outcome::Closed);
     }
 }
 

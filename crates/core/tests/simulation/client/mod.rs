@@ -22,8 +22,10 @@ use std::time::Duration;
 
 pub(crate) use self::clock::HostClock;
 use self::connection::{Connection, Flight};
-use self::message::connecting::Event;
-use self::message::{BootTime, Course, Next, NodePath, Reply, Request, RequestError, SessionChange, Step};
+use self::message::connecting::Outcome;
+use self::message::{
+    BootTime, Course, FollowUp, NodePath, Reply, Request, RequestError, SessionChange, Step,
+};
 use self::step::{Kind, Work};
 use crate::ensemble::wire::{Acl, Answer, Happened, Op, ToClient, WireError};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
@@ -288,7 +290,7 @@ impl Client {
             ToClient::Answer { xid, result, .. } => {
                 if connection.takes_ping(xid) {
                     if is_trying {
-                        self.proceed(ensemble, Event::Opened(self.granted));
+                        self.proceed(ensemble, Outcome::Opened(self.granted));
                     }
                 } else if let Some(flight) = connection.flights.pop_front() {
                     self.answered(ensemble, flight, result);
@@ -308,26 +310,26 @@ impl Client {
         let watch = step::watch(step.calls().0);
         let next = step.answered(step::answer(result));
         if is_pair
-            && !matches!(next, Next::Second(_))
+            && !matches!(next, FollowUp::Second(_))
             && let Some(second) =
                 self.connection.as_mut().and_then(|connection| connection.flights.front_mut())
         {
             second.work = Work::Ignored;
         }
         match next {
-            Next::Reply(reply) => self.news.push_back(ClientEvent::Reply(number, reply)),
-            Next::Watching(reply, path) => {
+            FollowUp::Reply(reply) => self.news.push_back(ClientEvent::Reply(number, reply)),
+            FollowUp::Watching(reply, path) => {
                 let path = String::from(path);
                 self.watches.extend(watch.map(|(on, kind)| Watch { number, on, path, kind }));
                 self.news.push_back(ClientEvent::Reply(number, reply));
             }
-            Next::Send(step) => self.send(ensemble, number, Work::Step(step)),
-            Next::SendLater(step) => {
+            FollowUp::Send(step) => self.send(ensemble, number, Work::Step(step)),
+            FollowUp::SendLater(step) => {
                 let again = self.now(ensemble) + THROTTLED_PAUSE;
                 self.throttled.push_back((again, Flight { number, work: Work::Step(step) }));
             }
             // It was sent along, and its answer comes next.
-            Next::Second(_) => {}
+            FollowUp::Second(_) => {}
         }
     }
 
@@ -389,7 +391,7 @@ impl Client {
         self.phase = Phase::Disconnected;
         let longest = self.course.longest_reconnection();
         self.give_up_at = longest.map(|longest| self.now(ensemble) + nanos(longest));
-        self.proceed(ensemble, Event::Lost);
+        self.proceed(ensemble, Outcome::Lost);
     }
 
     fn woken(&mut self, ensemble: &mut Ensemble) {
@@ -399,7 +401,7 @@ impl Client {
         let now = self.now(ensemble);
         let passed = |due: Option<u64>| due.is_some_and(|due| due <= now);
         if passed(self.give_up_at) || passed(self.due) {
-            let event = if passed(self.give_up_at) { Event::TooLate } else { Event::Due };
+            let event = if passed(self.give_up_at) { Outcome::TooLate } else { Outcome::Due };
             self.hang_up(ensemble);
             return self.proceed(ensemble, event);
         }

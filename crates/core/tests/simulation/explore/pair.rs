@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use zklock_core::exit::{Exit, FAILURE, LOST};
 use zklock_core::monitor::{
-    Death, MonitorDriver, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, WorkerState,
+    Death, MonitorDriver, MonitorEffect, MonitorInput, MonitorSources, MonitorTurn, WorkerState,
 };
 use zklock_core::pair::{Report, Stage};
 use zklock_core::protocol::LockNode;
@@ -235,9 +235,9 @@ pub(super) fn run(scene: &Scene, choices: &mut Choices) -> choices::Outcome {
     let (mut ends, mut cleans) = (None, false);
     loop {
         let effect = match driver.next(&mut pair) {
-            MonitorStep::CarryOut(effect) => effect,
-            MonitorStep::Wait(until) if pair.0.get_mut().waits(until) => continue,
-            MonitorStep::Wait(_) => return Err("the monitor waits for ever".to_owned()),
+            MonitorTurn::CarryOut(effect) => effect,
+            MonitorTurn::Wait(until) if pair.0.get_mut().waits(until) => continue,
+            MonitorTurn::Wait(_) => return Err("the monitor waits for ever".to_owned()),
         };
         let state = pair.0.get_mut();
         state.choices.tell(0, || format!("the monitor: {effect:?}"));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use zklock_core::exit::Exit;
-use zklock_core::monitor::{Death, MonitorEffect, MonitorInput, MonitorSources, MonitorStep, WorkerState};
+use zklock_core::monitor::{Death, MonitorEffect, MonitorInput, MonitorSources, MonitorTurn, WorkerState};
 use zklock_core::pair::Report;
 use zklock_core::run::Input;
 use zklock_core::signal::SIGKILL;
@@ -49,7 +49,7 @@ impl MonitorSources for Observed<'_> {
 
 impl Zklock {
     /// The monitor's next step, and the signals that it sent on to the worker before.
-    fn monitor_step(&mut self, now: u64) -> (MonitorStep, Vec<i32>) {
+    fn monitor_step(&mut self, now: u64) -> (MonitorTurn, Vec<i32>) {
         let (now, worker, death) = (self.clock(now), self.worker_state(), self.death());
         let Watcher { driver, signals, reports, .. } = &mut self.monitor;
         let mut observed = Observed { now, worker, death, signals, reports, relayed: vec![] };
@@ -102,8 +102,8 @@ impl World {
                 self.tell_worker(index, Input::Signal(signal));
             }
             match step {
-                MonitorStep::CarryOut(effect) => self.monitor_does(index, effect),
-                MonitorStep::Wait(wake) => {
+                MonitorTurn::CarryOut(effect) => self.monitor_does(index, effect),
+                MonitorTurn::Wait(wake) => {
                     self.zklocks[index].monitor.waits.begin();
                     let Some(wake) = wake else { return };
                     let at = self.zklocks[index].time_of(wake, self.now);

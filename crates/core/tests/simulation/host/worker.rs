@@ -4,7 +4,7 @@ use serde_json::Value;
 use zklock_core::pair::{Report, Stage};
 use zklock_core::queue::contender::{AttemptIds, ContentionError};
 use zklock_core::queue::record::{Process, Record};
-use zklock_core::run::{Effect, End, Input, Introduction, JobEffect, Step};
+use zklock_core::run::{Effect, End, Input, Introduction, JobEffect, Turn};
 use zklock_core::signal::SIGCONT;
 use zklock_core::time::BootTime;
 
@@ -51,12 +51,12 @@ impl World {
                 return self.wake_worker_at(index, until);
             }
             let step = match worker.unfinished.take() {
-                Some(effect) => Step::CarryOut(effect),
+                Some(effect) => Turn::CarryOut(effect),
                 None => self.next_step(index),
             };
             match step {
-                Step::CarryOut(effect) => self.carry_out(index, effect),
-                Step::Wait(wake) => {
+                Turn::CarryOut(effect) => self.carry_out(index, effect),
+                Turn::Wait(wake) => {
                     self.zklocks[index].worker.waits.begin();
                     let Some(wake) = wake else { return };
                     let at = self.zklocks[index].time_of(wake, self.now);
@@ -66,10 +66,10 @@ impl World {
         }
     }
 
-    fn next_step(&mut self, index: usize) -> Step {
+    fn next_step(&mut self, index: usize) -> Turn {
         let now = self.zklocks[index].clock(self.now);
         let Zklock { worker, page, .. } = &mut self.zklocks[index];
-        let Worker { driver: Some(driver), inbox, continued, .. } = worker else { return Step::Wait(None) };
+        let Worker { driver: Some(driver), inbox, continued, .. } = worker else { return Turn::Wait(None) };
         driver.next(
             || now,
             || {

@@ -43,8 +43,8 @@ fn a_listing_that_fails_is_repeated_or_says_what_is_missing() {
     let denied = permission("see the queue", "READ");
     let phases = || [listing().0, searching().0, looking()];
     for mut contender in phases() {
-        let step = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
-        assert_eq!(step.requests, list_after_a_gap());
+        let reaction = contender.take(Reply::Listed(Err(RequestError::ConnectionLost)));
+        assert_eq!(reaction.requests, list_after_a_gap());
     }
     for mut contender in phases() {
         assert_eq!(failed(&contender.take(Reply::Listed(Err(RequestError::NoAuth)))), Some(&denied));
@@ -69,7 +69,7 @@ fn answers_of_a_session_that_is_over_change_nothing() {
             Reply::ParentsMade(Err(failure.clone())),
         ] {
             for mut contender in [listing().0, behind(&[3]).0] {
-                assert_eq!(contender.take(reply.clone()), Step::default());
+                assert_eq!(contender.take(reply.clone()), Reaction::default());
             }
         }
     }
@@ -84,17 +84,17 @@ fn the_parents_are_made_again_if_the_answer_was_lost() {
         contender.take(Reply::Listed(Err(RequestError::NoNode)));
         contender
     };
-    let step = missing().take(Reply::ParentsMade(Err(RequestError::ConnectionLost)));
-    assert_eq!(step.requests, [Request::MakeParents(PATH.into())]);
-    let step = missing().take(Reply::ParentsMade(Err(RequestError::NoAuth)));
-    assert_eq!(failed(&step), Some(&permission("make the lock path", "CREATE")));
+    let reaction = missing().take(Reply::ParentsMade(Err(RequestError::ConnectionLost)));
+    assert_eq!(reaction.requests, [Request::MakeParents(PATH.into())]);
+    let reaction = missing().take(Reply::ParentsMade(Err(RequestError::NoAuth)));
+    assert_eq!(failed(&reaction), Some(&permission("make the lock path", "CREATE")));
 }
 
 #[test]
 fn a_node_that_may_be_its_own_is_asked_for_until_it_is_known() {
     let (mut contender, own, _) = adopting();
-    let step = contender.take(Reply::Read(at(&own), Err(RequestError::ConnectionLost)));
-    assert_eq!(step.requests, list_after_a_gap());
+    let reaction = contender.take(Reply::Read(at(&own), Err(RequestError::ConnectionLost)));
+    assert_eq!(reaction.requests, list_after_a_gap());
     let (mut contender, own, lost) = adopting();
     assert_ne!(prefix(&contender.take(Reply::Read(at(&own), Err(RequestError::NoNode)))), lost);
     let (mut contender, own, _) = adopting();
@@ -106,7 +106,7 @@ fn a_node_that_may_be_its_own_is_asked_for_until_it_is_known() {
     let (mut contender, _, _) = adopting();
     assert_eq!(
         contender.take(Reply::Read(at(&other(7)), Ok(ours(50).into()))),
-        Step::default(),
+        Reaction::default(),
         "another node"
     );
 }
@@ -124,8 +124,8 @@ fn its_own_node_has_to_be_readable_and_its_own() {
         assert_eq!(failed(&contender.take(Reply::Read(at(&own), read))), Some(&error));
     }
     let (mut contender, own, _) = held();
-    let step = contender.take(Reply::Read(at(&own), Err(RequestError::ConnectionLost)));
-    assert_eq!(step.requests, [Request::Watch(at(&own))]);
+    let reaction = contender.take(Reply::Read(at(&own), Err(RequestError::ConnectionLost)));
+    assert_eq!(reaction.requests, [Request::Watch(at(&own))]);
     contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
     assert!(!contender.is_unread());
     contender.take(Reply::Changed(at(&own), false));
@@ -138,12 +138,12 @@ fn its_own_node_has_to_be_readable_and_its_own() {
 fn a_node_ahead_that_can_not_be_read_is_an_error() {
     let denied = permission("watch the contender ahead", "READ");
     let (mut contender, _, _) = behind(&[3]);
-    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoAuth)));
-    assert_eq!(failed(&step), Some(&denied));
+    let reaction = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoAuth)));
+    assert_eq!(failed(&reaction), Some(&denied));
     let (mut contender, _) = asleep(&[3]);
     contender.take(Reply::Changed(at(&other(3)), false));
-    let step = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoAuth)));
-    assert_eq!(failed(&step), Some(&denied));
+    let reaction = contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoAuth)));
+    assert_eq!(failed(&reaction), Some(&denied));
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_contender_knows_whether_another_was_ahead() {
 #[test]
 fn a_predecessor_that_goes_before_it_is_watched_causes_another_listing() {
     let (mut contender, _, _) = behind(&[1, 3]);
-    assert_eq!(contender.take(Reply::Changed(at(&other(1)), true)), Step::default(), "it isn't watched");
+    assert_eq!(contender.take(Reply::Changed(at(&other(1)), true)), Reaction::default(), "it isn't watched");
     assert_eq!(contender.take(Reply::Changed(at(&other(3)), true)).requests, list());
 }
 
@@ -181,22 +181,25 @@ fn watches_that_were_being_set_are_set_again_on_a_new_connection() {
 #[test]
 fn only_the_delete_that_was_waited_for_causes_a_listing() {
     let (mut contender, _) = asleep(&[3]);
-    assert_eq!(contender.take(Reply::Deleted(Ok(()))), Step::default());
+    assert_eq!(contender.take(Reply::Deleted(Ok(()))), Reaction::default());
 }
 
 #[test]
 fn a_write_whose_answer_was_lost_is_sent_again() {
     let (mut contender, own, _) = holder_with_record();
     contender.mark_stopped(true);
-    let step = contender.take(Reply::Written(Err(RequestError::ConnectionLost)));
-    assert!(written(&step).is_some_and(|(record, version)| record.stopped && version == 0), "{step:?}");
-    assert_eq!(contender.take(Reply::Written(Ok(NEVER))), Step::default());
+    let reaction = contender.take(Reply::Written(Err(RequestError::ConnectionLost)));
+    assert!(
+        written(&reaction).is_some_and(|(record, version)| record.stopped && version == 0),
+        "{reaction:?}"
+    );
+    assert_eq!(contender.take(Reply::Written(Ok(NEVER))), Reaction::default());
     contender.take(Reply::Changed(at(&own), false));
     let other = Node { data: b"other".to_vec(), version: 3, ..ours(50) };
-    let step = contender.take(Reply::Read(at(&own), Ok(other.into())));
+    let reaction = contender.take(Reply::Read(at(&own), Ok(other.into())));
     assert!(
-        written(&step).is_some_and(|(_, version)| version == 3),
-        "what it says is written again: {step:?}"
+        written(&reaction).is_some_and(|(_, version)| version == 3),
+        "what it says is written again: {reaction:?}"
     );
 }
 
@@ -207,17 +210,17 @@ fn a_slot_is_announced_where_another_waits_behind() {
         let own = name(&prefix(&contender.begin()), 5);
         contender.take(Reply::Created(Ok(created(&own))));
         let children = behind.into_iter().chain([own.clone()]).collect();
-        let step = contender.take(Reply::Listed(Ok(children)));
+        let reaction = contender.take(Reply::Listed(Ok(children)));
         let write = Request::Write(at(&own), b"slot".to_vec(), 0);
-        assert_eq!(step.requests.contains(&write), tells, "{step:?}");
-        assert!(step.events.contains(&Event::Held(lock())));
+        assert_eq!(reaction.requests.contains(&write), tells, "{reaction:?}");
+        assert!(reaction.events.contains(&Event::Held(lock())));
         assert_eq!(contender.record_held_since(Duration::ZERO).requests.len(), 1);
     }
     let mut contender = contender(false);
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(&own))));
-    let step = contender.take(Reply::Listed(Ok(vec![own.clone(), other(9)])));
-    assert_eq!(step.requests, [Request::Watch(at(&own))], "a lock has no slots to tell of");
+    let reaction = contender.take(Reply::Listed(Ok(vec![own.clone(), other(9)])));
+    assert_eq!(reaction.requests, [Request::Watch(at(&own))], "a lock has no slots to tell of");
 }
 
 #[test]
@@ -236,17 +239,17 @@ fn a_node_that_no_session_owns_is_refused_and_a_hidden_one_waited_for() {
             let own = name(&prefix(&entering), number);
             naming.take(Reply::Created(Ok(created(&own))));
             naming.take(Reply::Listed(Ok(vec![own, other(3)])));
-            let step = naming.take(Reply::Read(at(&other(3)), permanent()));
-            assert_eq!((failed(&step), naming.holds()), (error, error.is_none()));
+            let reaction = naming.take(Reply::Read(at(&other(3)), permanent()));
+            assert_eq!((failed(&reaction), naming.holds()), (error, error.is_none()));
         }
     }
     let mut approaching = behind(&[3]).0;
-    let step = approaching.take(Reply::Read(at(&other(3)), Ok(ReadNode::Hidden)));
-    assert!(matches!(step.events[..], [Event::Waiting { .. }]));
+    let reaction = approaching.take(Reply::Read(at(&other(3)), Ok(ReadNode::Hidden)));
+    assert!(matches!(reaction.events[..], [Event::Waiting { .. }]));
     let mut naming = looking();
     naming.take(Reply::Listed(Ok(vec![other(3)])));
-    let step = naming.take(Reply::Read(at(&other(3)), Ok(ReadNode::Hidden)));
-    assert!(matches!(step.events[..], [Event::Busy { .. }]));
+    let reaction = naming.take(Reply::Read(at(&other(3)), Ok(ReadNode::Hidden)));
+    assert!(matches!(reaction.events[..], [Event::Busy { .. }]));
 }
 
 #[test]
@@ -254,24 +257,24 @@ fn with_nonblock_another_kind_is_refused_unless_no_session_owns_it() {
     let semaphore = "slots3-lock-0000000003".to_owned();
     let look = |read| {
         let mut looking = looking();
-        let step = looking.take(Reply::Listed(Ok(vec![semaphore.clone()])));
-        assert_eq!(step.requests, [Request::Watch(at(&semaphore))]);
+        let reaction = looking.take(Reply::Listed(Ok(vec![semaphore.clone()])));
+        assert_eq!(reaction.requests, [Request::Watch(at(&semaphore))]);
         looking.take(Reply::Read(at(&semaphore), read))
     };
     for read in [Ok(theirs().into()), Ok(ReadNode::Hidden), Err(RequestError::ConnectionLost)] {
-        let step = look(read);
+        let reaction = look(read);
         let is_refused =
             |error: &ContentionError| matches!(error, ContentionError::Refused(QueueError::OtherKind { .. }));
-        assert!(failed(&step).is_some_and(is_refused), "{step:?}");
+        assert!(failed(&reaction).is_some_and(is_refused), "{reaction:?}");
     }
-    let step = look(Ok(Node { owner: 0, ..theirs() }.into()));
-    assert!(matches!(step.requests[..], [Request::Create { .. }, Request::List(_)]), "{step:?}");
+    let reaction = look(Ok(Node { owner: 0, ..theirs() }.into()));
+    assert!(matches!(reaction.requests[..], [Request::Create { .. }, Request::List(_)]), "{reaction:?}");
 }
 
 #[test]
 fn a_late_answer_about_an_earlier_predecessor_changes_nothing() {
     let (mut contender, _) = asleep(&[1, 3]);
-    assert_eq!(contender.take(Reply::Read(at(&other(1)), Err(RequestError::NoNode))), Step::default());
+    assert_eq!(contender.take(Reply::Read(at(&other(1)), Err(RequestError::NoNode))), Reaction::default());
 }
 
 #[test]
@@ -287,13 +290,13 @@ fn a_node_of_another_recipe_is_refused() {
                 contender.take(Reply::Created(Ok(created(&own))));
                 children.push(own);
             }
-            let step = contender.take(Reply::Listed(Ok(children)));
-            assert_eq!(failed(&step), Some(&refused.clone().into()));
+            let reaction = contender.take(Reply::Listed(Ok(children)));
+            assert_eq!(failed(&reaction), Some(&refused.clone().into()));
         }
         let (mut contender, own) = asleep(&[3]);
         contender.take(Reply::Read(at(&other(3)), Err(RequestError::NoNode)));
-        let step = contender.take(Reply::Listed(Ok(vec![child.to_owned(), own])));
-        assert_eq!(failed(&step), Some(&refused.into()), "it came while this one waited");
+        let reaction = contender.take(Reply::Listed(Ok(vec![child.to_owned(), own])));
+        assert_eq!(failed(&reaction), Some(&refused.into()), "it came while this one waited");
     }
 }
 
@@ -301,28 +304,28 @@ fn a_node_of_another_recipe_is_refused() {
 fn news_about_nodes_that_are_not_watched_change_nothing() {
     let foreign = || Reply::Read(at(&other(2)), Ok(ours(50).into()));
     let (mut contender, _, _) = behind(&[1, 3]);
-    assert_eq!(contender.take(foreign()), Step::default(), "while the watches are set");
+    assert_eq!(contender.take(foreign()), Reaction::default(), "while the watches are set");
     let (mut contender, _) = asleep(&[1, 3]);
-    assert_eq!(contender.take(foreign()), Step::default(), "while it waits");
-    assert_eq!(contender.take(Reply::Changed(at(&other(1)), true)), Step::default());
-    assert_eq!(contender.take(Reply::Changed(at(&other(1)), false)), Step::default());
+    assert_eq!(contender.take(foreign()), Reaction::default(), "while it waits");
+    assert_eq!(contender.take(Reply::Changed(at(&other(1)), true)), Reaction::default());
+    assert_eq!(contender.take(Reply::Changed(at(&other(1)), false)), Reaction::default());
     let elsewhere = || format!("/elsewhere/{}", other(3)).into();
-    assert_eq!(contender.take(Reply::Changed(elsewhere(), true)), Step::default(), "of the same name");
-    assert_eq!(contender.take(Reply::Read(elsewhere(), Err(RequestError::NoNode))), Step::default());
+    assert_eq!(contender.take(Reply::Changed(elsewhere(), true)), Reaction::default(), "of the same name");
+    assert_eq!(contender.take(Reply::Read(elsewhere(), Err(RequestError::NoNode))), Reaction::default());
     let mut contender = looking();
     contender.take(Reply::Listed(Ok(vec![other(3)])));
-    assert_eq!(contender.take(foreign()), Step::default(), "while the holder is read");
+    assert_eq!(contender.take(foreign()), Reaction::default(), "while the holder is read");
 }
 
-/// A waiter for one of two slots, with number 5 behind these, and the step after create and list.
-fn behind_slots(ahead: &[i32]) -> (Contender, String, Step) {
+/// A waiter for one of two slots, with number 5 behind these, and the reaction after create and list.
+fn behind_slots(ahead: &[i32]) -> (Contender, String, Reaction) {
     let mut contender = slots();
     let own = name(&prefix(&contender.begin()), 5);
     contender.take(Reply::Created(Ok(created(&own))));
     let children = ahead.iter().map(|&number| slot(number)).chain([own.clone()]).collect();
-    let step = contender.take(Reply::Listed(Ok(children)));
+    let reaction = contender.take(Reply::Listed(Ok(children)));
     contender.take(Reply::Read(at(&own), Ok(ours(50).into())));
-    (contender, own, step)
+    (contender, own, reaction)
 }
 
 fn slot(number: i32) -> String {
@@ -336,25 +339,25 @@ fn with_slot() -> Node {
 
 #[test]
 fn the_first_waiter_for_a_slot_watches_the_holders() {
-    let (mut contender, own, step) = behind_slots(&[1, 3]);
-    assert_eq!(step.requests, [&own, &slot(3), &slot(1)].map(|name| Request::Watch(at(name))));
+    let (mut contender, own, reaction) = behind_slots(&[1, 3]);
+    assert_eq!(reaction.requests, [&own, &slot(3), &slot(1)].map(|name| Request::Watch(at(name))));
     contender.take(Reply::Read(at(&slot(3)), Ok(with_slot().into())));
-    let step = contender.take(Reply::Read(at(&slot(1)), Ok(with_slot().into())));
-    assert!(matches!(step.events[..], [Event::Waiting { ahead: 2, .. }]), "{step:?}");
-    let step = contender.take(Reply::Changed(at(&slot(1)), false));
-    assert_eq!(step.requests, [Request::Watch(at(&slot(1)))], "new data frees no slot");
+    let reaction = contender.take(Reply::Read(at(&slot(1)), Ok(with_slot().into())));
+    assert!(matches!(reaction.events[..], [Event::Waiting { ahead: 2, .. }]), "{reaction:?}");
+    let reaction = contender.take(Reply::Changed(at(&slot(1)), false));
+    assert_eq!(reaction.requests, [Request::Watch(at(&slot(1)))], "new data frees no slot");
     assert_eq!(contender.take(Reply::Changed(at(&slot(1)), true)).requests, list());
 }
 
 #[test]
 fn a_later_waiter_for_a_slot_hears_that_its_predecessor_has_one() {
-    let (mut contender, own, step) = behind_slots(&[1, 3, 4]);
-    assert_eq!(step.requests, [&own, &slot(4)].map(|name| Request::Watch(at(name))));
-    let step = contender.take(Reply::Read(at(&slot(4)), Ok(with_slot().into())));
-    assert_eq!(step.requests, list_after_a_gap(), "it got its slot before the watch was set");
+    let (mut contender, own, reaction) = behind_slots(&[1, 3, 4]);
+    assert_eq!(reaction.requests, [&own, &slot(4)].map(|name| Request::Watch(at(name))));
+    let reaction = contender.take(Reply::Read(at(&slot(4)), Ok(with_slot().into())));
+    assert_eq!(reaction.requests, list_after_a_gap(), "it got its slot before the watch was set");
     let (mut contender, _, _) = behind_slots(&[1, 3, 4]);
-    let step = contender.take(Reply::Read(at(&slot(4)), Ok(theirs().into())));
-    assert!(matches!(step.events[..], [Event::Waiting { ahead: 3, .. }]), "{step:?}");
+    let reaction = contender.take(Reply::Read(at(&slot(4)), Ok(theirs().into())));
+    assert!(matches!(reaction.events[..], [Event::Waiting { ahead: 3, .. }]), "{reaction:?}");
     assert_eq!(contender.take(Reply::Changed(at(&slot(4)), false)).requests, list());
 }
 
@@ -363,9 +366,11 @@ fn a_reader_beside_curator_lists_again_when_its_only_predecessor_goes() {
     let mut contender = contender(false);
     (contender.config.family, contender.config.mode) = (Family::CuratorRw, Mode::Shared);
     let (parent_and_list, own) = {
-        let step = contender.begin();
-        let Some(Request::Create { prefix, .. }) = step.requests.first().cloned() else { panic!("{step:?}") };
-        (step.requests.len(), name(&prefix, 5))
+        let reaction = contender.begin();
+        let Some(Request::Create { prefix, .. }) = reaction.requests.first().cloned() else {
+            panic!("{reaction:?}")
+        };
+        (reaction.requests.len(), name(&prefix, 5))
     };
     assert_eq!(parent_and_list, 2);
     contender.take(Reply::Created(Ok(created(&own))));

@@ -60,16 +60,16 @@ impl AttemptIds {
     }
 }
 
-/// The requests and the events of a step, in order.
+/// The requests and the events of a reaction, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct Reaction {
     /// Requests to send.
     pub requests: Vec<Request>,
     /// What to report or to act on.
     pub events: Vec<Event>,
 }
 
-impl Step {
+impl Reaction {
     pub(super) fn ask(request: Request) -> Self {
         Self { requests: vec![request], events: vec![] }
     }
