@@ -83,6 +83,8 @@ fn a_daemon_whose_zklock_was_killed_queues_for_the_lock() {
     let parts = [words, inner(&case, &["-n"]), shell("true")];
     let running = start(outer(&case, &[], &parts));
     let worker = worker_of(running.pid());
+    // A monitor that isn't stopped could end the daemon before it is killed.
+    kill(running.pid(), Signal::SIGSTOP).unwrap();
     kill(worker, Signal::SIGKILL).unwrap();
     kill(running.pid(), Signal::SIGKILL).unwrap();
     std::fs::write(go, "").unwrap();
