@@ -58,7 +58,8 @@ fn run_command(options: &Options) -> anyhow::Result<Exit> {
     let invocation = options.lock.invocation()?;
     let stat = proc_stat::of(getpid());
     let nice = stat.as_ref().map(priority::keep_nice_for_command).transpose()?.flatten();
-    let has_terminal = stat.is_some_and(|stat| stat.foreground.is_some());
+    // The group is zero in a PID namespace that doesn't have its leader: no process here can join it.
+    let has_terminal = stat.is_some_and(|stat| stat.foreground.is_some() && stat.group != 0);
     let mut plan = options.plan(&invocation, run::surroundings(has_terminal, !options.is_json));
     match nested::enter(&mut plan, &invocation, options, nice)? {
         Some(exit) => Ok(exit),

@@ -253,11 +253,6 @@ impl WorkerSide {
         }
     }
 
-    /// The page that the monitor reads.
-    pub fn page(&self) -> Page {
-        self.page
-    }
-
     /// Sends a report. If the monitor is gone or stopped the report is lost, and the worker notices either in another
     /// way. Returns whether it was sent.
     pub fn send(&self, report: &Report) -> bool {

@@ -73,7 +73,8 @@ impl MonitorLoop {
         None
     }
 
-    fn ended(&self) -> MonitorInput {
+    fn ended(&mut self) -> MonitorInput {
+        self.sources.look_again();
         MonitorInput::Ended(self.sources.worker(), self.sources.side.page.pending_create())
     }
 

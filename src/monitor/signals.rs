@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use anyhow::{Context, Result};
 use nix::libc::SI_KERNEL;
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
-use nix::unistd::{getpid, getsid};
+use nix::unistd::{Pid, getpid, getsid};
 use zklock_core::pair::Order;
 use zklock_core::signal::{
     RTMAX, RTMIN, SIGALRM, SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGIO, SIGPIPE, SIGPROF, SIGPWR, SIGQUIT,
@@ -16,6 +16,7 @@ use zklock_core::signal::{
 use crate::link::InheritedState;
 use crate::process::persist::persist;
 use crate::process::proc_file;
+use crate::process::proc_stat;
 use crate::process::sys;
 
 /// The signals forwarded to the worker in addition to the real-time ones: all that can be caught, except for faults of
@@ -34,6 +35,8 @@ pub(super) struct CaughtSignals {
     signals: SignalFd,
     /// Those that reach the command too if the kernel sends them, because it is in the same group.
     keys: Vec<i32>,
+    /// Whether the command is in that group.
+    has_terminal: bool,
 }
 
 impl CaughtSignals {
@@ -59,7 +62,8 @@ impl CaughtSignals {
         // Only the leader of a session learns that its terminal is gone.
         let is_leader = getsid(None) == Ok(getpid());
         let is_key = |&signal: &i32| *has_terminal && !(is_leader && [SIGHUP, SIGCONT].contains(&signal));
-        Ok(Self { signals, keys: KEYS.into_iter().filter(is_key).collect() })
+        let keys = KEYS.into_iter().filter(is_key).collect();
+        Ok(Self { signals, keys, has_terminal: *has_terminal })
     }
 
     /// The next signal that has arrived, for a running command. The kernel queues real-time signals, and merges others.
@@ -79,6 +83,8 @@ impl CaughtSignals {
                 _ if info.ssi_code == SI_KERNEL && self.keys.contains(&signal) => {
                     return Ok(Some(Order::Key(signal)));
                 }
+                // `kill 0` in the command has reached it, too.
+                _ if self.has_terminal && is_from_below(&info) => return Ok(Some(Order::Key(signal))),
                 _ => return Ok(Some(Order::Signal(signal))),
             }
         }
@@ -95,6 +101,19 @@ impl AsFd for CaughtSignals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.signals.as_fd()
     }
+}
+
+/// Whether a descendant of this process has sent this signal.
+fn is_from_below(info: &siginfo) -> bool {
+    let sender = i32::try_from(info.ssi_pid).ok().filter(|_| info.ssi_code <= 0);
+    let mut next = sender.and_then(|pid| proc_stat::of(Pid::from_raw(pid)));
+    while let Some(process) = next {
+        if process.parent == getpid().as_raw() {
+            return true;
+        }
+        next = proc_stat::of(Pid::from_raw(process.parent));
+    }
+    false
 }
 
 /// Whether another process has sent this signal.

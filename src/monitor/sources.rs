@@ -126,6 +126,11 @@ impl Sources {
         (self.socket_closed || !self.unsent.is_empty()).then(|| clock::now() + LOOK_AFTER)
     }
 
+    /// The worker may have reported something since the last wait.
+    pub(super) fn look_again(&mut self) {
+        self.readable[1] = true;
+    }
+
     /// What becomes readable when there may be an input.
     pub(super) fn sources(&self) -> [BorrowedFd<'_>; 2] {
         let socket = if self.socket_closed { self.signals.as_fd() } else { self.side.socket.as_fd() };

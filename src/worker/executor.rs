@@ -29,6 +29,8 @@ use crate::worker::main_session::MainSession;
 pub(super) enum Done {
     /// There is no immediate answer.
     Nothing,
+    /// It took a while, in which a signal may have come.
+    Later,
     /// This is the immediate answer for the core.
     Answer(Input),
     /// There is a session, which has to be polled to connect.
@@ -173,7 +175,10 @@ impl<'a> Executor<'a> {
             }
             Effect::Line(None) => output::erase_line(),
             Effect::Notify(Notice { status, extend }) => service_manager::notify(status.as_deref(), extend),
-            Effect::FlushOutput(limit) => output::drain(limit.min(output::WHILE_HELD)),
+            Effect::FlushOutput(limit) => {
+                output::drain(limit.min(output::WHILE_HELD));
+                return Ok(Done::Later);
+            }
             Effect::Detach => {
                 output::drain(output::BRIEFLY);
                 sys::detach_from_caller();

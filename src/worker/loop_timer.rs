@@ -15,7 +15,7 @@ use crate::process::clock;
 /// How long the monitor has to act. The lease ends at the earliest 150 ms after its deadline.
 const AFTER_THE_MONITOR: Duration = Duration::from_millis(100);
 
-/// The longest time on a processor between two waits of the loop. A process that is stopped needs none.
+/// The longest time on processors, of all threads, between two waits of the loop. A process that is stopped needs none.
 const BUSIEST: Duration = Duration::from_secs(5);
 
 /// The two timers; `None` if the kernel provides none.
@@ -47,7 +47,7 @@ impl LoopTimer {
 
     /// The loop works: it is about to wait.
     pub(super) fn gives_sign(&mut self, now: BootTime) {
-        if self.set_at.is_none_or(|set_at| now.since(set_at) > BUSIEST / 2) {
+        if self.set_at.is_none_or(|set_at| now.since(set_at) > BUSIEST / 10) {
             self.set_at = Some(now);
             set(self.processor.as_mut(), BUSIEST);
         }

@@ -98,6 +98,7 @@ fn run_loop(driver: &mut Driver, executor: &mut Executor<'_>, events: &Events) -
         match turn {
             Turn::CarryOut(effect) => match executor.carry_out(effect)? {
                 Done::Nothing => {}
+                Done::Later => events.look_again(),
                 Done::Answer(input) => {
                     events.look_again();
                     driver.answer(input);

@@ -90,6 +90,19 @@ fn a_command_reads_where_there_is_no_dev_tty() {
     }
 }
 
+/// zklock can't be in its terminal's process group there, and gives the command a session of its own.
+#[test]
+fn a_command_reads_in_a_pid_namespace() {
+    const KINDS: &str = "--pid --fork --mount-proc";
+    if !has_namespaces(KINDS, "true") {
+        return;
+    }
+    let case = Case::new("namespace");
+    let mut shell = case.shell();
+    let zklock = format!("{} $zklock {} -- {READ}; exit $?", unshare(KINDS), case.path());
+    assert_reads(&mut shell, &case, &zklock);
+}
+
 /// As ssh does when it asks for a password.
 #[test]
 fn a_process_that_catches_the_signal_and_then_stops_itself_reads_too() {

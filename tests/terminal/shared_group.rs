@@ -107,6 +107,11 @@ fn a_signal_to_the_job_of_the_shell_ends_it() {
     shell.prompt(DEADLINE);
     assert_eq!(shell.code(DEADLINE), 7);
     case.wait_for_contenders(0);
+    // What the command itself sends to its group isn't forwarded: the second one would end it.
+    let command = "sh -c 'trap \"\" TERM; kill 0; trap - TERM; sleep 0.3; exit 8'";
+    shell.enter(&format!("$zklock {} -- {command}", case.path()), DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 8);
 }
 
 #[test]

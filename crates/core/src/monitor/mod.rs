@@ -15,7 +15,7 @@ use super::exit::{self, Exit};
 use super::leftover_nodes::LeftoverNodes;
 use super::pair::{Report, Stage};
 use super::protocol::LockNode;
-use super::signal::{SIGCONT, ends_waiting};
+use super::signal::{SIGCONT, SIGKILL, ends_waiting};
 use super::time::BootTime;
 
 /// How long a worker that is only waiting may take to notice a signal that ends it.
@@ -204,6 +204,12 @@ impl Monitor {
     fn judge(&mut self, worker: WorkerState, now: BootTime) -> Vec<MonitorEffect> {
         match (self.death, self.reported_exit) {
             (Some(Death::Success), Some(exit)) => self.finish(exit),
+            // By its own timer, while nothing ran: the machine slept, or both processes were frozen.
+            (Some(Death::Killed(SIGKILL)), None)
+                if worker.deadline.is_some_and(|deadline| deadline <= now) =>
+            {
+                self.take_over(WorkerFailure::Frozen, worker)
+            }
             (Some(death), _) => self.take_over(WorkerFailure::Dead(death), worker),
             (None, _) => match self.failure(worker, now) {
                 Some(failure) => self.take_over(failure, worker),

@@ -187,6 +187,17 @@ fn a_worker_that_lets_its_deadline_pass_is_frozen() {
     assert_eq!(monitor.failure(worker(Stage::Running), at(99)), None);
 }
 
+/// The machine slept, or both processes were frozen: then the worker's own timer kills it first.
+#[test]
+fn a_worker_killed_after_its_deadline_was_frozen() {
+    for (second, failure) in [(9, WorkerFailure::Dead(Death::Killed(9))), (10, WorkerFailure::Frozen)] {
+        let mut monitor = monitor();
+        monitor.on(at(second), MonitorInput::WorkerDied(Death::Killed(9)));
+        monitor.on(at(second), MonitorInput::Looked(running_until(10)));
+        assert_eq!(monitor.state, MonitorState::TakingOver(failure));
+    }
+}
+
 #[test]
 fn a_waiter_has_two_seconds_to_react_to_a_signal_that_ends_it() {
     let mut monitor = monitor();

@@ -1,4 +1,4 @@
-//! A run of zklock, from the first look at the surrounding locks to the release: events in, effects out.
+//! A run of zklock, from the first connection to the release: events in, effects out.
 //!
 //! Each phase is a file, and its `on` is a single match over the events it handles. A phase never starts another one:
 //! it returns what comes next, and [`Run`] takes the step.
