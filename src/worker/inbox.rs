@@ -113,7 +113,7 @@ impl Events {
             }
         }
         let Ok(event) = self.queue.try_recv() else { return Ok(None) };
-        if let (Input::Signal(signal), Some(worker)) = (&event, worker) {
+        if let (Input::Signal(signal) | Input::Key(signal), Some(worker)) = (&event, worker) {
             worker.before_handling(*signal);
         }
         Ok(Some(event))

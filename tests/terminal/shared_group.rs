@@ -2,8 +2,8 @@
 
 use super::{CTRL_C, CTRL_Z, assert_foreground};
 use crate::support::{
-    Case, DEADLINE, Shell, command_of, freeze, is_alive, processes_of, signal_counters, wait_for, wait_until,
-    worker_of,
+    Case, DEADLINE, Shell, command_of, freeze, is_alive, processes_of, signal_counters, status_of, wait_for,
+    wait_until, worker_of,
 };
 use nix::libc;
 use nix::sys::signal::{Signal, kill};
@@ -190,4 +190,24 @@ while True:
         assert!(matches!(shell.code(DEADLINE), 1 | 130), "python3 ends by itself or of the signal");
     }
     assert_foreground(&mut shell);
+}
+
+/// Not by the shell, which would continue zklock, too.
+#[test]
+fn a_command_that_is_continued_alone_can_be_stopped_again() {
+    let case = Case::new("continued-alone");
+    let mut shell = case.shell();
+    shell.run(&format!("$zklock {} -- sleep 61 &", case.path()), DEADLINE);
+    wait_until("the command", DEADLINE, || sleepers(&case) == 1);
+    let zklock = zklock(&case);
+    let command = command_of(zklock);
+    let is_stopped = || status_of(zklock, "State").is_some_and(|state| state.starts_with('T'));
+    for _ in 0..3 {
+        kill(command, Signal::SIGSTOP).expect("the command");
+        wait_until("zklock to stop", DEADLINE, is_stopped);
+        kill(command, Signal::SIGCONT).expect("the command");
+        wait_until("zklock to go on", DEADLINE, || !is_stopped());
+    }
+    kill(zklock, Signal::SIGTERM).expect("zklock");
+    case.wait_for_contenders(0);
 }
