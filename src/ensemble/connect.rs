@@ -87,13 +87,13 @@ impl<'a> Connector<'a> {
         Ok(client)
     }
 
-    /// Follows the course from this step on, until there is a connection or none is tried for any more.
-    async fn follow(&mut self, mut step: Action<Server>) -> Connected {
+    /// Follows the course from this action on, until there is a connection or none is tried for any more.
+    async fn follow(&mut self, mut action: Action<Server>) -> Connected {
         let mut client = None;
         let mut longest = self.course.longest_reconnection().map_or_else(Timer::never, Timer::after);
         loop {
             let due = self.course.due();
-            let event = match step {
+            let event = match action {
                 Action::Serve { began, catch_up } => {
                     let client = client.ok_or(SessionChange::Closed)?;
                     if catch_up {
@@ -103,9 +103,9 @@ impl<'a> Connector<'a> {
                 }
                 Action::Unreachable => return Err(SessionChange::Unreachable(vec![])),
                 Action::Lost(failure) => return Err(SessionChange::Lost(failure)),
-                step => {
+                action => {
                     let timer = due.map_or_else(Timer::never, |due| Timer::after(clock::now().until(due)));
-                    let carrying_out = pin!(self.carry_out(step, &mut client));
+                    let carrying_out = pin!(self.carry_out(action, &mut client));
                     match select(carrying_out, select(timer, &mut longest)).await {
                         Either::Left((event, _)) => event,
                         Either::Right((Either::Left(_), _)) => Outcome::Due,
@@ -113,13 +113,13 @@ impl<'a> Connector<'a> {
                     }
                 }
             };
-            step = self.course.next(event, clock::now(), &mut random);
+            action = self.course.next(event, clock::now(), &mut random);
         }
     }
 
-    /// Carries out a step, and returns what came of it. A client that it opens goes to `client`.
-    async fn carry_out(&mut self, step: Action<Server>, client: &mut Option<Client>) -> Outcome<Server> {
-        match step {
+    /// Carries out an action, and returns what came of it. A client that it opens goes to `client`.
+    async fn carry_out(&mut self, action: Action<Server>, client: &mut Option<Client>) -> Outcome<Server> {
+        match action {
             Action::LookUp(longest) => {
                 if let Some(tls) = &mut self.tls {
                     tls.update(&self.settings.hosts, longest).await;

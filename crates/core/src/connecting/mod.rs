@@ -14,7 +14,7 @@ use crate::time::BootTime;
 /// The longest lookup of the servers' names.
 const LONGEST_LOOK_UP: Duration = Duration::from_secs(1);
 
-/// The course of one session: from step to step, until it is connected, and again after its connection was lost.
+/// The course of one session: from action to action, until it is connected, and again after its connection was lost.
 ///
 /// Whoever carries it out does what a [`Action`] says, and tells the [`Outcome`] that comes of it, or [`Outcome::Due`] if
 /// [`due`](Self::due) comes first, or [`Outcome::TooLate`].
@@ -64,7 +64,7 @@ pub enum Action<S> {
     Lost(RequestError),
 }
 
-/// What came of a step.
+/// What came of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome<S> {
     /// The servers to try.
@@ -79,14 +79,14 @@ pub enum Outcome<S> {
     Closed,
     /// The connection is lost.
     Lost,
-    /// The step takes too long, or the pause is over.
+    /// The action takes too long, or the pause is over.
     Due,
     /// Reconnecting takes [too long](Course::longest_reconnection).
     TooLate,
 }
 
 impl<S: Clone + PartialEq> Course<S> {
-    /// The course of a new session, which asks for this timeout, and its first step. There is no session to be given up
+    /// The course of a new session, which asks for this timeout, and its first action. There is no session to be given up
     /// if none was opened by the deadline, or if all servers refuse and `ends_if_refused`.
     pub fn new(timeout: Duration, deadline: Option<BootTime>, ends_if_refused: bool) -> (Self, Action<S>) {
         let course = Self {
@@ -113,7 +113,7 @@ impl<S: Clone + PartialEq> Course<S> {
         self.is_open.then(|| self.attempts.timeout * 7 / 5)
     }
 
-    /// The next step after this event.
+    /// The next action after this outcome.
     pub fn next(
         &mut self,
         event: Outcome<S>,
@@ -231,9 +231,9 @@ mod tests {
 
         /// Lets every attempt be refused, until the course ends. Returns the end.
         fn refused(&mut self) -> Action<&'static str> {
-            let mut step = self.next(Outcome::Servers(vec!["a"]));
+            let mut action = self.next(Outcome::Servers(vec!["a"]));
             for _ in 0..1_000 {
-                step = match step {
+                action = match action {
                     Action::LookUp(_) => self.next(Outcome::Servers(vec!["a"])),
                     Action::Dial(..) => self.next(Outcome::Failed(RequestError::ConnectionLost)),
                     Action::Pause => {

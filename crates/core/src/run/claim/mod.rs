@@ -135,11 +135,11 @@ impl Claim {
             Asker::Lock(lock) => {
                 session.measure(&reply, now);
                 let Some(contender) = session.contenders.get_mut(lock.0) else { return vec![] };
-                let step = contender.take(reply);
-                if step.events.iter().any(|event| matches!(event, Event::Held(_))) {
+                let reaction = contender.take(reply);
+                if reaction.events.iter().any(|event| matches!(event, Event::Held(_))) {
                     session.acquired(lock, now);
                 }
-                self.carry_out(lock, step, now, out)
+                self.carry_out(lock, reaction, now, out)
             }
             asker => vec![Event::Aside(asker, reply)],
         }
@@ -150,8 +150,8 @@ impl Claim {
     pub fn contend_for_next(&mut self, now: BootTime, out: &mut Vec<Effect>) -> Vec<Event> {
         let Some(session) = &mut self.session else { return vec![] };
         let Some(lock) = session.first_not_held() else { return vec![] };
-        let step = session.contenders[lock.0].begin();
-        self.carry_out(lock, step, now, out)
+        let reaction = session.contenders[lock.0].begin();
+        self.carry_out(lock, reaction, now, out)
     }
 
     /// Lets the contender for each lock act, if it has anything to do, and returns the events.
@@ -162,21 +162,21 @@ impl Claim {
         act: impl Fn(&mut Contender) -> Reaction,
     ) -> Vec<Event> {
         let contenders = self.session.iter_mut().flat_map(|session| session.contenders.iter_mut());
-        let steps: Vec<_> = contenders.map(act).collect();
-        let steps = steps.into_iter().enumerate();
-        steps.flat_map(|(lock, step)| self.carry_out(LockIndex(lock), step, now, out)).collect()
+        let reactions: Vec<_> = contenders.map(act).collect();
+        let reactions = reactions.into_iter().enumerate();
+        reactions.flat_map(|(lock, reaction)| self.carry_out(LockIndex(lock), reaction, now, out)).collect()
     }
 
-    /// Makes the requests of a contender's step, notes what its events say about zklock's nodes, and returns these.
+    /// Makes the requests of a contender's reaction, notes what its events say about zklock's nodes, and returns these.
     fn carry_out(
         &mut self,
         lock: LockIndex,
-        step: Reaction,
+        reaction: Reaction,
         now: BootTime,
         out: &mut Vec<Effect>,
     ) -> Vec<Event> {
         let Some(session) = &mut self.session else { return vec![] };
-        for event in &step.events {
+        for event in &reaction.events {
             match event {
                 Event::Queued(..) => {
                     session.queued(now);
@@ -190,7 +190,7 @@ impl Claim {
                 _ => {}
             }
         }
-        for request in step.requests {
+        for request in reaction.requests {
             if let Request::Create { parent, prefix, .. } = &request {
                 let path = format!("{parent}/{prefix}");
                 self.pending_create = Some(path.clone());
@@ -199,7 +199,7 @@ impl Claim {
             }
             out.push(Effect::Ask(Asker::Lock(lock), request));
         }
-        step.events
+        reaction.events
     }
 
     /// What the session leaves on the servers for as long as it may live; `None` if there was no session.
@@ -226,8 +226,8 @@ impl Claim {
     pub fn record_held_since(&mut self, now: BootTime, out: &mut Vec<Effect>) {
         let locks = self.session.as_ref().map_or(0, |session| session.contenders.len());
         for lock in (0..locks).map(LockIndex) {
-            let step = self.session.as_mut().and_then(|session| session.record_held_since(lock));
-            self.carry_out(lock, step.unwrap_or_default(), now, out);
+            let reaction = self.session.as_mut().and_then(|session| session.record_held_since(lock));
+            self.carry_out(lock, reaction.unwrap_or_default(), now, out);
         }
     }
 

@@ -11,18 +11,18 @@ use crate::ensemble::wire::{Op, ToServer};
 use crate::ensemble::{Ensemble, Rng};
 
 impl Client {
-    /// Takes the next steps, until one that takes time.
+    /// Takes the next actions, until one that takes time.
     pub(super) fn proceed(&mut self, ensemble: &mut Ensemble, event: Outcome<usize>) {
         let clock = self.clock(ensemble);
-        let step = self.course.next(event, clock, &mut below(&mut self.rng));
-        self.take_step(ensemble, step);
+        let action = self.course.next(event, clock, &mut below(&mut self.rng));
+        self.take_action(ensemble, action);
     }
 
-    pub(super) fn take_step(&mut self, ensemble: &mut Ensemble, step: Action<usize>) {
+    pub(super) fn take_action(&mut self, ensemble: &mut Ensemble, action: Action<usize>) {
         let (now, clock) = (self.now(ensemble), self.clock(ensemble));
         // Timers don't count the time in which the host sleeps.
         self.due = self.course.due().map(|due| now + nanos(clock.until(due)));
-        match step {
+        match action {
             Action::LookUp(_) => {
                 let servers = self.settings.servers.clone();
                 self.proceed(ensemble, Outcome::Servers(servers));

@@ -135,7 +135,7 @@ impl Client {
             alarm: None,
             news: VecDeque::new(),
         };
-        client.take_step(ensemble, first);
+        client.take_action(ensemble, first);
         client.set_alarm(ensemble);
         client
     }
