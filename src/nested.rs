@@ -6,7 +6,7 @@
 
 use std::io::{self, Read as _, Write as _};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use nix::sys::signal::SigSet;
 use nix::unistd::{Pid, getpid};
 use zklock_core::environment::HeldLock;
@@ -135,16 +135,14 @@ fn is_above(record: &[u8], below: Pid) -> Result<bool> {
 /// # Errors
 /// If `/proc` hides an ancestor. Queueing for a lock that may be held around zklock could wait for zklock's own end.
 fn is_ancestor(pid: u32, started: Option<u64>, below: Pid) -> Result<bool> {
-    let mut next = below;
-    while next.as_raw() != 0 {
-        let process = proc_stat::of(next).with_context(|| {
-            let action = "can't see whether the surrounding command holds the lock";
-            format!("{action}: /proc hides PID {next}; mount it without hidepid")
-        })?;
+    let mut next = below.as_raw();
+    for process in proc_stat::lineage(below) {
         if process.pid.unsigned_abs() == pid && started.is_none_or(|started| started == process.started) {
             return Ok(true);
         }
-        next = Pid::from_raw(process.parent);
+        next = process.parent;
     }
+    let action = "can't see whether the surrounding command holds the lock";
+    ensure!(next == 0, "{action}: /proc hides PID {next}; mount it without hidepid");
     Ok(false)
 }

@@ -105,15 +105,9 @@ impl AsFd for CaughtSignals {
 
 /// Whether a descendant of this process has sent this signal.
 fn is_from_below(info: &siginfo) -> bool {
-    let sender = i32::try_from(info.ssi_pid).ok().filter(|_| info.ssi_code <= 0);
-    let mut next = sender.and_then(|pid| proc_stat::of(Pid::from_raw(pid)));
-    while let Some(process) = next {
-        if process.parent == getpid().as_raw() {
-            return true;
-        }
-        next = proc_stat::of(Pid::from_raw(process.parent));
-    }
-    false
+    let own = getpid().as_raw();
+    let sender = i32::try_from(info.ssi_pid).ok().filter(|_| info.ssi_code <= 0).map(Pid::from_raw);
+    sender.is_some_and(|sender| proc_stat::lineage(sender).any(|process| process.parent == own))
 }
 
 /// Whether another process has sent this signal.

@@ -1,5 +1,7 @@
 //! Reads `/proc/PID/stat`: see `proc_pid_stat(5)`.
 
+use std::iter;
+
 use nix::unistd::{Pid, getpid};
 
 use super::proc_file;
@@ -37,18 +39,17 @@ pub fn of(pid: Pid) -> Option<ProcessStat> {
     parse(&proc_file::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// This process and its ancestors, as far as the kernel shows them.
+pub fn lineage(pid: Pid) -> impl Iterator<Item = ProcessStat> {
+    iter::successors(of(pid), |process| of(Pid::from_raw(process.parent)))
+}
+
 /// Whether this process's group is orphaned: no other process of its session could continue it, so the kernel discards the
 /// terminal's stop signals.
 pub fn is_orphaned() -> bool {
     let Some(own) = of(getpid()) else { return false };
-    let mut next = of(Pid::from_raw(own.parent));
-    while let Some(parent) = next {
-        if parent.group != own.group {
-            return parent.session != own.session;
-        }
-        next = of(Pid::from_raw(parent.parent));
-    }
-    true
+    let outside = lineage(getpid()).find(|process| process.group != own.group);
+    outside.is_none_or(|process| process.session != own.session)
 }
 
 /// The kernel's flag for a thread that has begun to end (`PF_EXITING`): from then on it inherits no orphans.

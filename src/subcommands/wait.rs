@@ -91,7 +91,7 @@ fn until_free(
                 let left = until.map(|until| clock::now().until(until));
                 let waiting = Message::waiting(position, &who, waited, left);
                 line(Some(format!("{path}: {waiting}")));
-                let sentence = format!("position {position}, behind {who}");
+                let sentence = Message::waiting(position, &who, waited, None).text;
                 if sentence != said {
                     output::say(path, None, &waiting);
                     said = sentence;

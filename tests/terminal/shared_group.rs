@@ -2,7 +2,7 @@
 
 use super::{CTRL_C, CTRL_Z, assert_foreground};
 use crate::support::{
-    Case, DEADLINE, Shell, command_of, freeze, is_alive, processes_of, signal_counters, status_of, wait_for,
+    Case, DEADLINE, Shell, command_of, freeze, is_alive, is_stopped, processes_of, signal_counters, wait_for,
     wait_until, worker_of,
 };
 use nix::libc;
@@ -201,12 +201,11 @@ fn a_command_that_is_continued_alone_can_be_stopped_again() {
     wait_until("the command", DEADLINE, || sleepers(&case) == 1);
     let zklock = zklock(&case);
     let command = command_of(zklock);
-    let is_stopped = || status_of(zklock, "State").is_some_and(|state| state.starts_with('T'));
     for _ in 0..3 {
         kill(command, Signal::SIGSTOP).expect("the command");
-        wait_until("zklock to stop", DEADLINE, is_stopped);
+        wait_until("zklock to stop", DEADLINE, || is_stopped(zklock));
         kill(command, Signal::SIGCONT).expect("the command");
-        wait_until("zklock to go on", DEADLINE, || !is_stopped());
+        wait_until("zklock to go on", DEADLINE, || !is_stopped(zklock));
     }
     kill(zklock, Signal::SIGTERM).expect("zklock");
     case.wait_for_contenders(0);

@@ -90,12 +90,14 @@ pub fn names(children: &[String]) -> Vec<String> {
 /// The names of those of these contenders that are still among the children. A writer of Curator's that steps down goes on as
 /// a reader with its number, so under another name.
 pub fn remaining(children: &[String], contenders: &[String]) -> Vec<String> {
-    let identity = |text: &String| match Name::parse(text) {
-        Some(name) if name.family == Family::CuratorRw => name.sequence.to_string(),
-        _ => text.clone(),
+    let identity = |name: &Name<'_>| match name.family {
+        Family::CuratorRw => name.sequence.to_string(),
+        _ => name.text.to_owned(),
     };
-    let contenders: BTreeSet<String> = contenders.iter().map(identity).collect();
-    names(children).into_iter().filter(|name| contenders.contains(&identity(name))).collect()
+    let contenders = contenders.iter().filter_map(|text| Name::parse(text));
+    let contenders: BTreeSet<String> = contenders.map(|name| identity(&name)).collect();
+    let left = queue_entries(children).into_iter().map(|entry| entry.name);
+    left.filter(|name| contenders.contains(&identity(name))).map(|name| name.text.to_owned()).collect()
 }
 
 /// Why the numbers of these nodes don't say in which order they queued, if they don't.
