@@ -1,11 +1,7 @@
 //! A session for synchronous use, without a lock: it sends requests and waits for the answers. It runs on the caller's
 //! thread and only during the calls: if the caller makes none for a session timeout, the session ends.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::rc::Rc;
-use std::task::Poll;
 use std::time::Duration;
 
 use async_io::Timer;
@@ -18,10 +14,9 @@ use zklock_core::protocol::QuestionIndex;
 use zklock_core::server_wait::{Awaited, NOTICEABLE, ServerWait};
 use zklock_core::time::BootTime;
 
-use super::session::EventSink;
 use super::{
     Asker, NodePath, ReadNode, Reply, Request, RequestError, Requester, ServerTime, Session, SessionChange,
-    SessionKey, Settings,
+    SessionEvent, Settings,
 };
 use crate::process::clock;
 
@@ -80,7 +75,6 @@ pub struct BlockingSession<'a> {
     settings: Settings,
     session: Session,
     requester: Requester,
-    events: Rc<RefCell<VecDeque<Event>>>,
     limit: Limit,
     /// The time that the limit allowed at the start.
     within: Duration,
@@ -118,21 +112,6 @@ struct Wait {
     tell_at: BootTime,
 }
 
-enum Event {
-    Change(SessionChange),
-    Reply(Asker, Reply),
-}
-
-impl EventSink for Rc<RefCell<VecDeque<Event>>> {
-    fn session(&self, _: SessionKey, change: SessionChange) {
-        self.borrow_mut().push_back(Event::Change(change));
-    }
-
-    fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
-        self.borrow_mut().push_back(Event::Reply(asker, reply));
-    }
-}
-
 /// A function that takes what it expects out of a reply.
 macro_rules! expect {
     ($expected:pat => $answer:expr) => {
@@ -143,17 +122,15 @@ macro_rules! expect {
 impl<'a> BlockingSession<'a> {
     /// A session that isn't open yet: [`connect`](Self::connect) opens it.
     pub fn new(settings: Settings, limit: Limit) -> Self {
-        let events = Rc::new(RefCell::new(VecDeque::new()));
         let within = match limit {
             Limit::Each(time) => time,
             Limit::Until(until) => until.map_or(Duration::MAX, |until| clock::now().until(until)),
         };
-        let (requester, session) = Session::open(SessionKey(0), settings.clone(), Rc::clone(&events));
+        let (requester, session) = Session::open(settings.clone());
         Self {
             settings,
             session,
             requester,
-            events,
             limit,
             within,
             asked: 0,
@@ -389,41 +366,39 @@ impl<'a> BlockingSession<'a> {
         while self.next_reply(Some(until)).is_ok() {}
     }
 
-    /// Lets the session go on until something happens. Returns the reply if it is one.
+    /// Handles the next event. Returns the reply if it is one.
     fn next_reply(&mut self, until: Option<BootTime>) -> Result<Option<(Asker, Reply)>, BlockingError> {
+        match self.next_event(until)? {
+            SessionEvent::Reply(_, Reply::Changed(..)) => self.has_changed = true,
+            SessionEvent::Reply(asker, reply) => return Ok(Some((asker, reply))),
+            SessionEvent::Change(change) => self.session_changed(change)?,
+        }
+        Ok(None)
+    }
+
+    /// Lets the session go on until something happens.
+    fn next_event(&mut self, until: Option<BootTime>) -> Result<SessionEvent, BlockingError> {
         loop {
-            let event = self.events.borrow_mut().pop_front();
-            match event {
-                Some(Event::Reply(_, Reply::Changed(..))) => {
-                    self.has_changed = true;
-                    return Ok(None);
-                }
-                Some(Event::Reply(asker, reply)) => return Ok(Some((asker, reply))),
-                Some(Event::Change(change)) => {
-                    self.session_changed(change)?;
-                    return Ok(None);
-                }
-                None => {}
-            }
             let now = clock::now();
-            if self.gives_up.as_mut().is_some_and(|gives_up| gives_up())
-                || until.is_some_and(|until| until <= now)
-            {
+            if self.gives_up.as_mut().is_some_and(|gives_up| gives_up()) {
                 return Err(BlockingError::TimedOut(self.within));
             }
-            self.tell_if_due(now);
+            // What has come already counts.
+            let is_late = until.is_some_and(|until| until <= now);
+            if !is_late {
+                self.tell_if_due(now);
+            }
             let tell_at = self.tells.as_ref().and(self.wait).map(|wait| wait.tell_at);
             let ask_at = self.gives_up.as_ref().map(|_| now + GIVE_UP_INTERVAL);
             let wake_at = [until, tell_at, ask_at].into_iter().flatten().min();
             let timer = wake_at.map_or_else(Timer::never, |at| Timer::after(now.until(at)));
-            let (session, events) = (&mut self.session, &self.events);
-            let proceed = poll_fn(|context| match session.proceed(context.waker()) {
-                Poll::Pending if events.borrow().is_empty() => Poll::Pending,
-                state => Poll::Ready(state.is_ready()),
-            });
-            let is_over = matches!(block_on(select(proceed, timer)), Either::Left((true, _)));
-            if is_over && self.events.borrow().is_empty() {
-                return Err(BlockingError::SessionEnded(RequestError::GivenUp));
+            let event = poll_fn(|context| self.session.next_event(context.waker()));
+            match block_on(select(event, timer)) {
+                Either::Left((event, _)) => {
+                    return event.ok_or(BlockingError::SessionEnded(RequestError::GivenUp));
+                }
+                Either::Right(_) if is_late => return Err(BlockingError::TimedOut(self.within)),
+                Either::Right(_) => {}
             }
         }
     }
@@ -473,8 +448,7 @@ impl<'a> BlockingSession<'a> {
                 if self.timeout.is_some() && self.is_repeatable =>
             {
                 let settings = Settings { deadline: None, ..self.settings.clone() };
-                (self.requester, self.session) =
-                    Session::open(SessionKey(0), settings, Rc::clone(&self.events));
+                (self.requester, self.session) = Session::open(settings);
                 self.awaited = Awaited::Session;
             }
             SessionChange::Lost(RequestError::AuthFailed) => {

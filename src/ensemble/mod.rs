@@ -29,11 +29,11 @@ use zklock_core::time::BootTime;
 pub use self::blocking_session::{Answer, BlockingError, BlockingSession, Limit};
 pub use self::inspect::{ServerInfo, ServerReport, inspect};
 pub use self::security::{CredentialError, Credentials, Security, Tls};
-pub use self::session::{EventSink, Requester, Session};
+pub use self::session::{Requester, Session, SessionEvent};
 pub use zklock_core::hosts::Hosts;
 pub use zklock_core::path::NodePath;
 pub use zklock_core::protocol::{
-    Asker, LockNode, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange, SessionKey,
+    Asker, LockNode, Node, ReadNode, Reply, Request, RequestError, ServerTime, SessionChange,
 };
 
 use crate::plan::Connection;

@@ -1,9 +1,9 @@
 //! A session for synchronous code: requests go in, replies come out as events.
 //!
-//! It runs on its owner's thread, and only when its owner lets it proceed: an owner that hangs keeps no session alive.
+//! It runs on its owner's thread, and only when its owner asks for events: an owner that hangs keeps no session alive.
 
-use std::cell::Cell;
-use std::fmt;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
 use std::rc::Rc;
 use std::sync::Once;
@@ -14,7 +14,7 @@ use futures::channel::mpsc::{UnboundedSender, unbounded};
 use super::library_task::LibraryTask;
 use super::requests::LocalFuture;
 use super::serving::run_session;
-use super::{Asker, NodePath, Reply, Request, RequestError, SessionChange, SessionKey, Settings};
+use super::{Asker, NodePath, Reply, Request, RequestError, SessionChange, Settings};
 
 /// A session with the ensemble, or the attempt to establish one.
 ///
@@ -43,22 +43,22 @@ pub(super) enum Command {
     Release(Vec<NodePath>),
 }
 
-/// Receives the events of sessions: changes, replies and fired watches.
-pub trait EventSink: 'static {
+/// What a session tells its owner.
+#[derive(Debug)]
+pub enum SessionEvent {
     /// The session has changed.
-    fn session(&self, session: SessionKey, change: SessionChange);
-
+    Change(SessionChange),
     /// A reply to a request of this asker, or a watch of this asker that fired.
-    fn reply(&self, session: SessionKey, asker: Asker, reply: Reply);
+    Reply(Asker, Reply),
 }
 
 impl Session {
-    /// A session that connects once it may [proceed](Self::proceed). The result arrives as
-    /// [`SessionChange::Connected`] or [`SessionChange::Unreachable`].
-    pub fn open(key: SessionKey, settings: Settings, sink: impl EventSink) -> (Requester, Self) {
+    /// A session that connects while it is asked for its [events](Self::next_event). The first ones say whether it
+    /// could: [`SessionChange::Connected`] or [`SessionChange::Unreachable`].
+    pub fn open(settings: Settings) -> (Requester, Self) {
         let (commands, inbox) = unbounded();
         report_panics_once();
-        let events = Rc::new(SessionEvents { key, sink: Box::new(sink) });
+        let events = Rc::new(SessionEvents::default());
         let library = Rc::new(LibraryTask::default());
         let serving: LocalFuture<'_, _> = {
             let (library, events) = (Rc::clone(&library), Rc::clone(&events));
@@ -71,26 +71,26 @@ impl Session {
         (Requester(commands), Self { task: Some(Task { library, main }), events })
     }
 
-    /// Does what can be done without waiting. When there is more to do, `waker` is woken.
-    pub fn proceed(&mut self, waker: &Waker) -> Poll<()> {
-        let Some(Task { library, main }) = &mut self.task else { return Poll::Ready(()) };
+    /// The next event; `None` once the session is over. If there is none yet, the session does what can be done without
+    /// waiting, and `waker` is woken when there is more to do.
+    pub fn next_event(&mut self, waker: &Waker) -> Poll<Option<SessionEvent>> {
+        if let Some(event) = self.events.take() {
+            return Poll::Ready(Some(event));
+        }
+        let Some(Task { library, main }) = &mut self.task else { return Poll::Ready(None) };
         let proceeded = in_client(|| {
             let _scope = library.enter();
             main.as_mut().poll(&mut Context::from_waker(waker))
         });
         match proceeded {
-            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Pending) => {
+                return self.events.take().map_or(Poll::Pending, |event| Poll::Ready(Some(event)));
+            }
             Ok(Poll::Ready(())) => {}
             Err(why) => self.events.session(SessionChange::Lost(RequestError::Other(why.to_owned()))),
         }
         self.task = None;
-        Poll::Ready(())
-    }
-}
-
-impl fmt::Debug for Session {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("key", &self.events.key).finish_non_exhaustive()
+        Poll::Ready(self.events.take())
     }
 }
 
@@ -109,18 +109,20 @@ impl Requester {
     }
 }
 
-/// Passes on the events of one session.
-pub(super) struct SessionEvents {
-    key: SessionKey,
-    sink: Box<dyn EventSink>,
-}
+/// The events that the owner of a session hasn't been told yet.
+#[derive(Default)]
+pub(super) struct SessionEvents(RefCell<VecDeque<SessionEvent>>);
 
 impl SessionEvents {
+    fn take(&self) -> Option<SessionEvent> {
+        self.0.borrow_mut().pop_front()
+    }
+
     pub(super) fn session(&self, change: SessionChange) {
         if let SessionChange::Lost(failure) = &change {
             log::debug!("the session is over: {failure:?}");
         }
-        self.sink.session(self.key, change);
+        self.0.borrow_mut().push_back(SessionEvent::Change(change));
     }
 
     pub(super) fn servers_say(&self, servers: Vec<String>) {
@@ -129,7 +131,7 @@ impl SessionEvents {
 
     pub(super) fn reply(&self, asker: Asker, reply: Reply) {
         log::trace!("reply to {asker:?}: {reply:?}");
-        self.sink.reply(self.key, asker, reply);
+        self.0.borrow_mut().push_back(SessionEvent::Reply(asker, reply));
     }
 }
 

@@ -40,7 +40,6 @@ pub(super) enum Done {
 }
 
 /// The worker's resources for carrying out effects.
-#[derive(Debug)]
 pub(super) struct Executor<'a> {
     worker: &'a mut WorkerSide,
     invocation: &'a Invocation,

@@ -10,12 +10,10 @@ use anyhow::{Context, Result};
 use nix::libc::SI_KERNEL;
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use zklock_core::pair::Order;
-use zklock_core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use zklock_core::run::Input;
 use zklock_core::signal::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
 use zklock_core::time::BootTime;
 
-use crate::ensemble::EventSink;
 use crate::link::{Received, WorkerSide};
 use crate::process::alarm::Alarm;
 use crate::process::bell::Bell;
@@ -66,20 +64,14 @@ impl Emitter {
         }
     }
 
+    /// The same on the loop's own thread, which needn't be woken.
+    pub(super) fn add(&self, event: Input) {
+        let _ = self.queue.send(event);
+    }
+
     /// The bell that wakes the loop.
     pub(super) fn bell(&self) -> &Arc<Bell> {
         &self.bell
-    }
-}
-
-/// A session emits its events while the loop lets it proceed, and so wakes nobody.
-impl EventSink for Emitter {
-    fn session(&self, session: SessionKey, change: SessionChange) {
-        let _ = self.queue.send(Input::Session(session, change));
-    }
-
-    fn reply(&self, session: SessionKey, asker: Asker, reply: Reply) {
-        let _ = self.queue.send(Input::Reply(session, asker, reply));
     }
 }
 
@@ -104,8 +96,7 @@ impl Events {
         mut session: Option<&mut MainSession>,
     ) -> Result<Option<Input>> {
         if let (Some(sources), Some(worker)) = (&self.sources, &worker) {
-            // The queue can't be closed: its reader is this very object.
-            sources.read(worker, |event| drop(self.emitter.queue.send(event)))?;
+            sources.read(worker, |event| self.emitter.add(event))?;
         }
         while self.emitter.bell.was_rung() {
             if let Some(session) = &mut session {

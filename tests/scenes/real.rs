@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use futures::executor::block_on;
-use zklock::ensemble::{Asker, EventSink, Hosts, Requester, Security, Session, SessionKey, Settings};
+use zklock::ensemble::{Asker, Hosts, Requester, Security, Session, SessionEvent, Settings};
 use zklock_core::protocol::QuestionIndex;
 
 use super::jute::{self, Reader, Writer};
 use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
 use crate::client::ClientEvent;
-use crate::client::message::{NodePath, Reply, Request, SessionChange};
+use crate::client::message::{NodePath, Request};
 use crate::ensemble::wire::{Op, ToClient};
 use crate::support::network::{Network, ServerSettings};
 use crate::support::{DEADLINE, Proxy, Server, ServerBuilder, pass_time, wait_for};
@@ -43,17 +43,12 @@ pub(super) struct Real {
     down: Vec<usize>,
 }
 
-struct Out(Sender<ClientEvent>);
-
-impl EventSink for Out {
-    fn session(&self, _: SessionKey, change: SessionChange) {
-        self.0.send(ClientEvent::Session(change)).ok();
-    }
-
-    fn reply(&self, _: SessionKey, asker: Asker, reply: Reply) {
+fn client_event(event: SessionEvent) -> ClientEvent {
+    match event {
+        SessionEvent::Change(change) => ClientEvent::Session(change),
+        SessionEvent::Reply(Asker::Question(QuestionIndex(number)), reply) => ClientEvent::Reply(number, reply),
         // The deletes of a release have no number of their own.
-        let number = if let Asker::Question(QuestionIndex(number)) = asker { number } else { 0 };
-        self.0.send(ClientEvent::Reply(number, reply)).ok();
+        SessionEvent::Reply(_, reply) => ClientEvent::Reply(0, reply),
     }
 }
 
@@ -222,9 +217,11 @@ impl Stage for Real {
         let (sender, news) = channel();
         let (handed_over, requester) = channel();
         thread::spawn(move || {
-            let (requester, mut session) = Session::open(SessionKey(who as u32), settings, Out(sender));
+            let (requester, mut session) = Session::open(settings);
             handed_over.send(requester).expect("the receiver");
-            block_on(poll_fn(|context| session.proceed(context.waker())));
+            while let Some(event) = block_on(poll_fn(|context| session.next_event(context.waker()))) {
+                sender.send(client_event(event)).ok();
+            }
         });
         self.sessions.insert(who, (requester.recv().expect("a requester"), news));
     }
