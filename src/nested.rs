@@ -99,11 +99,10 @@ fn ask(plan: &Plan, said: &[HeldLock], options: &Options) -> Result<Vec<bool>> {
     in_session_of(options, settings, Limit::Until(plan.try_until()), within, |session| {
         let nodes: Vec<NodePath> = said.iter().map(|held| held.node_below(&plan.chroot)).collect();
         // A server that lags behind may not have the node yet.
-        let parents: Vec<Request> =
-            nodes.iter().map(|node| Request::CatchUpAndList(node.split().0.into())).collect();
-        session.ask_all(&parents)?;
+        let parents = nodes.iter().map(|node| Request::CatchUpAndList(node.split().0.into()));
+        session.replies(parents)?;
         let own = getpid();
-        let is_held = |(held, (node, answer)): (&HeldLock, (NodePath, _))| match answer {
+        let is_held = |((held, node), answer): ((&HeldLock, &NodePath), _)| match answer {
             Ok(ReadNode::Seen(node)) => Ok(held.is_still_held(&node) && is_above(&node.data, own)?),
             // Its name contains a uuid, so it can't be another node.
             Ok(ReadNode::Hidden) if held.started > 0 => is_ancestor(held.pid, Some(held.started), own),
@@ -115,7 +114,8 @@ fn ask(plan: &Plan, said: &[HeldLock], options: &Options) -> Result<Vec<bool>> {
                 Err(anyhow!(ContentionError::of(failure, action, "READ", &node.split().0)))
             }
         };
-        said.iter().zip(session.watch_all(nodes)?).map(is_held).collect()
+        let answers = session.ask_all(nodes.iter().cloned().map(Request::Watch))?;
+        said.iter().zip(&nodes).zip(answers).map(is_held).collect()
     })
 }
 

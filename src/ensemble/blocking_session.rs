@@ -15,7 +15,7 @@ use zklock_core::server_wait::{Awaited, NOTICEABLE, ServerWait};
 use zklock_core::time::BootTime;
 
 use super::{
-    Asker, NodePath, ReadNode, Reply, Request, RequestError, Requester, ServerTime, Session, SessionChange,
+    Asker, ReadNode, Reply, Request, RequestError, Requester, ServerTime, Session, SessionChange,
     SessionEvent, Settings,
 };
 use crate::process::clock;
@@ -68,9 +68,33 @@ pub enum BlockingError {
 /// What the server answered.
 pub type Answer<T> = Result<T, RequestError>;
 
+/// What a server can answer.
+pub trait FromReply: Sized {
+    /// `None` if it is the reply to another kind of request.
+    fn from_reply(reply: Reply) -> Option<Answer<Self>>;
+}
+
+macro_rules! from_reply {
+    ($($type:ty: $reply:pat => $answer:expr;)*) => {
+        $(impl FromReply for $type {
+            fn from_reply(reply: Reply) -> Option<Answer<Self>> {
+                if let $reply = reply { Some($answer) } else { None }
+            }
+        })*
+    };
+}
+
+from_reply! {
+    ReadNode: Reply::Read(_, answer) => answer;
+    Vec<String>: Reply::Listed(answer) => answer;
+    (): Reply::ParentsMade(answer) | Reply::Deleted(answer) => answer;
+    ServerTime: Reply::Written(answer) => answer;
+    Option<ServerTime>: Reply::Tried(answer) => answer;
+    // A refusal takes a quorum too.
+    BootTime: Reply::Confirmed(sent, _) => Ok(sent);
+}
+
 /// A session whose requests wait for their answers. A session that is lost is replaced, since it owned nothing.
-///
-/// Each method returns what the server answered, within why there is no answer.
 pub struct BlockingSession<'a> {
     settings: Settings,
     session: Session,
@@ -78,26 +102,21 @@ pub struct BlockingSession<'a> {
     limit: Limit,
     /// The time that the limit allowed at the start.
     within: Duration,
-    /// How many requests were made so far. Each has a number of its own: an answer that comes after its limit answers no
-    /// later one.
-    asked: usize,
+    /// The requests that are made together, with their answers. Those of a call that failed stay, so that a late answer
+    /// answers no other one.
+    questions: Vec<(Request, Option<Reply>)>,
     gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
-    /// Is told of waits for the servers.
-    tells: Option<Tells<'a>>,
+    tells: Tells<'a>,
     /// The present wait for the servers.
     wait: Option<Wait>,
     /// What each server said when it was last asked, while there is no connection.
     servers: Vec<String>,
     /// What is waited for before an answer: nothing but the answer if there is a connection.
     awaited: Awaited,
-    /// A session was opened, which hasn't been asked yet.
-    is_new: bool,
-    /// If the session is lost now, another one can be asked again.
-    is_repeatable: bool,
     /// A watched node may have changed.
     has_changed: bool,
-    /// The session timeout that the servers granted.
-    timeout: Option<Duration>,
+    /// The session timeout that was asked for, or that the servers granted.
+    timeout: Duration,
 }
 
 type Tells<'a> = Box<dyn FnMut(Option<&ServerWait>) + 'a>;
@@ -112,37 +131,28 @@ struct Wait {
     tell_at: BootTime,
 }
 
-/// A function that takes what it expects out of a reply.
-macro_rules! expect {
-    ($expected:pat => $answer:expr) => {
-        |reply| if let $expected = reply { Some($answer) } else { None }
-    };
-}
-
 impl<'a> BlockingSession<'a> {
-    /// A session that isn't open yet: [`connect`](Self::connect) opens it.
-    pub fn new(settings: Settings, limit: Limit) -> Self {
-        let within = match limit {
-            Limit::Each(time) => time,
-            Limit::Until(until) => until.map_or(Duration::MAX, |until| clock::now().until(until)),
-        };
+    /// A session that isn't open yet: [`connect`](Self::connect) opens it. `tells` is told of each wait for the servers,
+    /// every second, and once that it is over.
+    pub fn new(settings: Settings, limit: Limit, tells: impl FnMut(Option<&ServerWait>) + 'a) -> Self {
         let (requester, session) = Session::open(settings.clone());
         Self {
+            timeout: settings.session_timeout,
             settings,
             session,
             requester,
             limit,
-            within,
-            asked: 0,
+            within: match limit {
+                Limit::Each(time) => time,
+                Limit::Until(until) => until.map_or(Duration::MAX, |until| clock::now().until(until)),
+            },
+            questions: vec![],
             gives_up: None,
-            tells: None,
+            tells: Box::new(tells),
             wait: None,
             servers: vec![],
             awaited: Awaited::Session,
-            is_new: true,
-            is_repeatable: true,
             has_changed: false,
-            timeout: None,
         }
     }
 
@@ -153,174 +163,70 @@ impl<'a> BlockingSession<'a> {
         self
     }
 
-    /// Makes it tell of each wait for the servers, every second, and once that it is over.
-    #[must_use]
-    pub fn telling(mut self, tells: impl FnMut(Option<&ServerWait>) + 'a) -> Self {
-        self.tells = Some(Box::new(tells));
-        self
-    }
-
-    /// Opens the session, for which the settings have their own deadline. Requests can be made only then.
-    pub fn connect(&mut self) -> Result<(), BlockingError> {
+    /// Opens the session, for which the settings have their own deadline. Requests can be made only then. Returns the
+    /// session timeout that the servers grant.
+    pub fn connect(&mut self) -> Result<Duration, BlockingError> {
         self.begin_to_wait(self.settings.deadline);
         while !self.is_connected() {
-            self.next_reply(None)?;
+            self.handle_event(None)?;
         }
         self.has_changed = false;
-        Ok(())
+        Ok(self.timeout)
     }
 
-    /// Reads a node.
-    pub fn get(&mut self, node: NodePath) -> Result<Answer<ReadNode>, BlockingError> {
-        self.one(Request::Get(node), expect!(Reply::Read(_, answer) => answer))
+    /// Sends a request. Returns what the server answered, within why there is no answer.
+    pub fn ask<T: FromReply>(&mut self, request: Request) -> Result<Answer<T>, BlockingError> {
+        answer(self.replies([request])?.pop())
     }
 
-    /// Reads nodes, all in flight together; the answers are in their order, with the paths.
-    pub fn get_all(
-        &mut self,
-        nodes: impl IntoIterator<Item = NodePath>,
-    ) -> Result<Vec<(NodePath, Answer<ReadNode>)>, BlockingError> {
-        let requests = nodes.into_iter().map(Request::Get);
-        self.all(requests, expect!(Reply::Read(path, answer) => (path, answer)))
-    }
-
-    /// Reads nodes as [`get_all`](Self::get_all) does, and watches them. Of one without READ, the list of children shows
-    /// whether it exists.
-    pub fn watch_all(
-        &mut self,
-        nodes: impl IntoIterator<Item = NodePath>,
-    ) -> Result<Vec<(NodePath, Answer<ReadNode>)>, BlockingError> {
-        let requests = nodes.into_iter().map(Request::Watch);
-        self.all(requests, expect!(Reply::Read(path, answer) => (path, answer)))
-    }
-
-    /// Reads a node as [`get`](Self::get) does, and watches it.
-    pub fn watch(&mut self, node: NodePath) -> Result<Answer<ReadNode>, BlockingError> {
-        self.one(Request::Watch(node), expect!(Reply::Read(_, answer) => answer))
-    }
-
-    /// Lists the children of a node.
-    pub fn list(&mut self, node: NodePath) -> Result<Answer<Vec<String>>, BlockingError> {
-        self.one(Request::List(node), expect!(Reply::Listed(answer) => answer))
-    }
-
-    /// Lists the children of a node as they are now: the server catches up with its leader before.
-    pub fn catch_up_and_list(&mut self, node: NodePath) -> Result<Answer<Vec<String>>, BlockingError> {
-        self.one(Request::CatchUpAndList(node), expect!(Reply::Listed(answer) => answer))
-    }
-
-    /// Lists the children of nodes, all in flight together; the answers are in their order.
-    pub fn list_all(
-        &mut self,
-        nodes: impl IntoIterator<Item = NodePath>,
-    ) -> Result<Vec<Answer<Vec<String>>>, BlockingError> {
-        self.all(nodes.into_iter().map(Request::List), expect!(Reply::Listed(answer) => answer))
-    }
-
-    /// Creates nodes, each below the one before, and deletes them in the same transaction. Returns the server's
-    /// time, if the ACL lets zklock write its own node.
-    pub fn try_nodes(
-        &mut self,
-        nodes: Vec<NodePath>,
-        data: Vec<u8>,
-    ) -> Result<Answer<Option<ServerTime>>, BlockingError> {
-        self.one(Request::Try(nodes, data), expect!(Reply::Tried(answer) => answer))
-    }
-
-    /// Creates a node that stays, and the missing nodes above it.
-    pub fn create_persistent(&mut self, node: NodePath) -> Result<Answer<()>, BlockingError> {
-        self.one(Request::CreatePersistent(node), expect!(Reply::ParentsMade(answer) => answer))
-    }
-
-    /// Replaces a node's data, if it still has this version.
-    pub fn write(
-        &mut self,
-        node: NodePath,
-        data: Vec<u8>,
-        version: i32,
-    ) -> Result<Answer<()>, BlockingError> {
-        let write = Request::Write(node, data, version);
-        self.one(write, expect!(Reply::Written(answer) => answer.map(drop)))
-    }
-
-    /// Deletes a node, whatever version it has.
-    pub fn delete(&mut self, node: NodePath) -> Result<Answer<()>, BlockingError> {
-        self.one(Request::Delete(node), expect!(Reply::Deleted(answer) => answer))
-    }
-
-    /// Deletes a node, if it still has this version.
-    pub fn delete_unchanged(&mut self, node: NodePath, version: i32) -> Result<Answer<()>, BlockingError> {
-        self.one(Request::DeleteUnchanged(node, version), expect!(Reply::Deleted(answer) => answer))
-    }
-
-    /// Makes a quorum write that changes nothing, and returns how long that took. A refusal takes a quorum too.
-    pub fn round_trip(&mut self, node: NodePath) -> Result<Duration, BlockingError> {
-        let confirm = Request::Confirm(vec![node]);
-        self.one(confirm, expect!(Reply::Confirmed(sent, _) => clock::now().since(sent)))
-    }
-
-    fn one<T>(&mut self, request: Request, decode: impl Fn(Reply) -> Option<T>) -> Result<T, BlockingError> {
-        let mut answers = self.all([request], decode)?;
-        answers.pop().ok_or(BlockingError::TimedOut(self.within))
-    }
-
-    fn all<T>(
+    /// The same with several requests, all in flight together. The answers are in the order of the requests.
+    pub fn ask_all<T: FromReply>(
         &mut self,
         requests: impl IntoIterator<Item = Request>,
-        decode: impl Fn(Reply) -> Option<T>,
-    ) -> Result<Vec<T>, BlockingError> {
-        let replies = self.ask_all(&requests.into_iter().collect::<Vec<_>>())?;
-        let other =
-            || BlockingError::SessionEnded(RequestError::Other("an answer to another question".into()));
-        replies.into_iter().map(|reply| decode(reply).ok_or_else(other)).collect()
+    ) -> Result<Vec<Answer<T>>, BlockingError> {
+        self.replies(requests)?.into_iter().map(|reply| answer(Some(reply))).collect()
     }
 
-    /// Sends requests, all in flight together. The answers are in the order of the requests. A request whose answer was
-    /// lost is retried, except for those that may have been carried out and would then do something else the second time: a
-    /// create would make a second node, and a delete or a write could meet another client's node.
-    pub fn ask_all(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
-        self.is_repeatable = requests.iter().all(is_repeatable);
+    /// The same with requests of different kinds. A request whose answer was lost is retried, except for those that may have
+    /// been carried out and would then do something else the second time: a create would make a second node, and a delete or
+    /// a write could meet another client's node.
+    pub fn replies(
+        &mut self,
+        requests: impl IntoIterator<Item = Request>,
+    ) -> Result<Vec<Reply>, BlockingError> {
+        let requests: Vec<Request> = requests.into_iter().collect();
         let replies = requests.chunks(MOST_IN_FLIGHT).map(|requests| self.ask_together(requests));
-        let replies: Result<Vec<_>, _> = replies.collect();
-        self.is_repeatable = true;
-        Ok(replies?.concat())
+        Ok(replies.collect::<Result<Vec<_>, _>>()?.concat())
     }
 
     fn ask_together(&mut self, requests: &[Request]) -> Result<Vec<Reply>, BlockingError> {
-        let mut answers: Vec<Option<Reply>> = vec![None; requests.len()];
-        let first = self.asked;
-        self.asked += requests.len();
-        let question = |index| Asker::Question(QuestionIndex(first + index));
+        let first = self.questions.len();
+        self.questions.extend(requests.iter().map(|request| (request.clone(), None)));
+        // A session that isn't open yet takes no request.
+        if self.awaited != Awaited::Session {
+            self.ask_from(first);
+        }
         let mut until = self.limit.deadline();
-        self.is_new = true;
-        while answers.iter().any(Option::is_none) {
+        while self.questions.iter().skip(first).any(|(_, reply)| reply.is_none()) {
             if self.wait.is_none() {
                 self.begin_to_wait(until);
             }
-            // A session that isn't open yet takes no request.
-            if self.awaited != Awaited::Session && std::mem::take(&mut self.is_new) {
-                let unanswered = requests.iter().zip(&answers).enumerate();
-                for (index, (request, _)) in unanswered.filter(|(_, (_, answer))| answer.is_none()) {
-                    self.requester.ask(question(index), request.clone());
-                }
-            }
-            let Some((Asker::Question(QuestionIndex(number)), reply)) = self.next_reply(until)? else {
-                continue;
-            };
-            let Some(index) = number.checked_sub(first) else { continue };
-            let (Some(request), Some(answer)) = (requests.get(index), answers.get_mut(index)) else {
-                continue;
-            };
-            if reply.failure() == Some(&RequestError::ConnectionLost) && is_repeatable(request) {
-                self.requester.ask(question(index), request.clone());
-                continue;
-            }
             // Only an answer shows that a server is answering.
-            until = self.limit.deadline();
-            self.stop_waiting();
-            *answer = Some(reply);
+            if self.handle_event(until)? {
+                until = self.limit.deadline();
+                self.stop_waiting();
+            }
         }
-        Ok(answers.into_iter().flatten().collect())
+        Ok(self.questions.split_off(first).into_iter().filter_map(|(_, reply)| reply).collect())
+    }
+
+    /// Makes the requests from this one on that have no answer.
+    fn ask_from(&self, first: usize) {
+        for (index, (request, reply)) in self.questions.iter().enumerate().skip(first) {
+            if reply.is_none() {
+                self.requester.ask(Asker::Question(QuestionIndex(index)), request.clone());
+            }
+        }
     }
 
     /// Whether the connect string has a chroot, below which all paths are.
@@ -338,16 +244,11 @@ impl<'a> BlockingSession<'a> {
         self.awaited == Awaited::Answer
     }
 
-    /// The session timeout that the servers granted, once there is a session.
-    pub fn timeout(&self) -> Option<Duration> {
-        self.timeout
-    }
-
     /// Waits until something that is watched may have changed, and returns whether it did before `until`. A new connection
     /// counts as a change: the watches ended with the old one.
     pub fn wait_for_change(&mut self, until: Option<BootTime>) -> Result<bool, BlockingError> {
         while !std::mem::take(&mut self.has_changed) {
-            match self.next_reply(until) {
+            match self.handle_event(until) {
                 Err(BlockingError::TimedOut(_)) if until.is_some_and(|until| until <= clock::now()) => {
                     return Ok(false);
                 }
@@ -359,21 +260,62 @@ impl<'a> BlockingSession<'a> {
 
     /// Ends the session, and waits a short time for its end.
     pub fn close(mut self) {
-        // It isn't replaced any more.
-        self.timeout = None;
+        self.stop_waiting();
         self.requester.release(vec![]);
         let until = clock::now() + CLOSE_LIMIT;
-        while self.next_reply(Some(until)).is_ok() {}
+        while self.next_event(Some(until)).is_ok() {}
     }
 
-    /// Handles the next event. Returns the reply if it is one.
-    fn next_reply(&mut self, until: Option<BootTime>) -> Result<Option<(Asker, Reply)>, BlockingError> {
+    /// Lets the session go on until something happens, and handles that. Returns whether it is an answer.
+    fn handle_event(&mut self, until: Option<BootTime>) -> Result<bool, BlockingError> {
         match self.next_event(until)? {
-            SessionEvent::Reply(_, Reply::Changed(..)) => self.has_changed = true,
-            SessionEvent::Reply(asker, reply) => return Ok(Some((asker, reply))),
             SessionEvent::Change(change) => self.session_changed(change)?,
+            SessionEvent::Reply(_, Reply::Changed(..)) => self.has_changed = true,
+            SessionEvent::Reply(asker, reply) => {
+                let Asker::Question(QuestionIndex(index)) = asker else { return Ok(false) };
+                let Some((request, answer)) = self.questions.get_mut(index) else { return Ok(false) };
+                let is_lost = reply.failure() == Some(&RequestError::ConnectionLost);
+                if !is_lost || !is_repeatable(request) {
+                    *answer = Some(reply);
+                    return Ok(true);
+                }
+                self.requester.ask(asker, request.clone());
+            }
         }
-        Ok(None)
+        Ok(false)
+    }
+
+    fn session_changed(&mut self, change: SessionChange) -> Result<(), BlockingError> {
+        match change {
+            SessionChange::Connected { timeout, .. } => {
+                self.timeout = timeout;
+                self.connected();
+                self.ask_from(0);
+            }
+            SessionChange::Reconnected => self.connected(),
+            SessionChange::Disconnected => {
+                self.awaited = Awaited::Connection;
+                self.begin_to_wait(self.wait.and_then(|wait| wait.until));
+            }
+            SessionChange::ServersSay(servers) => self.servers = servers,
+            SessionChange::Lost(RequestError::Expired | RequestError::GivenUp)
+                if self.questions.iter().all(|(request, _)| is_repeatable(request)) =>
+            {
+                let settings = Settings { deadline: None, ..self.settings.clone() };
+                (self.requester, self.session) = Session::open(settings);
+                self.awaited = Awaited::Session;
+            }
+            SessionChange::Lost(RequestError::AuthFailed) => {
+                let hosts = self.settings.hosts.to_string();
+                let given = !self.settings.security.credentials.is_empty();
+                let message = Message::credentials_refused(&hosts, given);
+                return Err(BlockingError::CredentialsRefused(message.to_string()));
+            }
+            SessionChange::Unreachable(servers) => return Err(BlockingError::Unreachable(servers)),
+            SessionChange::Lost(failure) => return Err(BlockingError::SessionEnded(failure)),
+            SessionChange::Closed => return Err(BlockingError::SessionEnded(RequestError::Expired)),
+        }
+        Ok(())
     }
 
     /// Lets the session go on until something happens.
@@ -388,7 +330,7 @@ impl<'a> BlockingSession<'a> {
             if !is_late {
                 self.tell_if_due(now);
             }
-            let tell_at = self.tells.as_ref().and(self.wait).map(|wait| wait.tell_at);
+            let tell_at = self.wait.map(|wait| wait.tell_at);
             let ask_at = self.gives_up.as_ref().map(|_| now + GIVE_UP_INTERVAL);
             let wake_at = [until, tell_at, ask_at].into_iter().flatten().min();
             let timer = wake_at.map_or_else(Timer::never, |at| Timer::after(now.until(at)));
@@ -411,11 +353,8 @@ impl<'a> BlockingSession<'a> {
     }
 
     fn stop_waiting(&mut self) {
-        let wait = self.wait.take();
-        if wait.is_some_and(|wait| wait.tell_at > wait.since + NOTICEABLE)
-            && let Some(tells) = &mut self.tells
-        {
-            tells(None);
+        if self.wait.take().is_some_and(|wait| wait.tell_at > wait.since + NOTICEABLE) {
+            (self.tells)(None);
         }
     }
 
@@ -423,8 +362,7 @@ impl<'a> BlockingSession<'a> {
     fn tell_if_due(&mut self, now: BootTime) {
         let Some(wait) = self.wait.as_mut().filter(|wait| wait.tell_at <= now) else { return };
         wait.tell_at = wait.tell_at + NOTICEABLE;
-        let Some(tells) = &mut self.tells else { return };
-        tells(Some(&ServerWait {
+        (self.tells)(Some(&ServerWait {
             awaited: self.awaited,
             waited: now.since(wait.since),
             left: wait.until.map(|until| now.until(until)),
@@ -434,44 +372,16 @@ impl<'a> BlockingSession<'a> {
         }));
     }
 
-    fn session_changed(&mut self, change: SessionChange) -> Result<(), BlockingError> {
-        match change {
-            SessionChange::Connected { timeout, .. } => {
-                // The watches of an earlier session are gone.
-                (self.is_new, self.has_changed) = (true, true);
-                (self.timeout, self.awaited) = (Some(timeout), Awaited::Answer);
-                self.stop_waiting();
-            }
-            SessionChange::ServersSay(servers) => self.servers = servers,
-            SessionChange::Unreachable(servers) => return Err(BlockingError::Unreachable(servers)),
-            SessionChange::Lost(RequestError::Expired | RequestError::GivenUp)
-                if self.timeout.is_some() && self.is_repeatable =>
-            {
-                let settings = Settings { deadline: None, ..self.settings.clone() };
-                (self.requester, self.session) = Session::open(settings);
-                self.awaited = Awaited::Session;
-            }
-            SessionChange::Lost(RequestError::AuthFailed) => {
-                let hosts = self.settings.hosts.to_string();
-                let given = !self.settings.security.credentials.is_empty();
-                let message = Message::credentials_refused(&hosts, given);
-                return Err(BlockingError::CredentialsRefused(message.to_string()));
-            }
-            SessionChange::Lost(failure) => return Err(BlockingError::SessionEnded(failure)),
-            SessionChange::Closed => return Err(BlockingError::SessionEnded(RequestError::Expired)),
-            SessionChange::Disconnected => {
-                self.awaited = Awaited::Connection;
-                let until = self.wait.and_then(|wait| wait.until);
-                self.begin_to_wait(until);
-            }
-            SessionChange::Reconnected => {
-                // The new connection reports no watch for changes made during the gap.
-                (self.awaited, self.has_changed) = (Awaited::Answer, true);
-                self.stop_waiting();
-            }
-        }
-        Ok(())
+    /// There is a connection, which reports no watch for changes made before it.
+    fn connected(&mut self) {
+        (self.awaited, self.has_changed) = (Awaited::Answer, true);
+        self.stop_waiting();
     }
+}
+
+fn answer<T: FromReply>(reply: Option<Reply>) -> Result<Answer<T>, BlockingError> {
+    let other = || BlockingError::SessionEnded(RequestError::Other("an answer to another question".into()));
+    reply.and_then(T::from_reply).ok_or_else(other)
 }
 
 /// Whether a request does no harm if it is carried out twice.

@@ -22,8 +22,7 @@ pub fn clean(
     let settings =
         Settings { session_timeout, deadline: Some(deadline), refusals_end: false, ..settings.clone() };
     // After any failure, the nodes are deleted when their session ends.
-    let mut session =
-        BlockingSession::new(settings, Limit::Until(Some(deadline))).unless(gives_up).telling(tells);
+    let mut session = BlockingSession::new(settings, Limit::Until(Some(deadline)), tells).unless(gives_up);
     match delete(&mut session, leftover) {
         Ok(is_certain) => {
             session.close();
@@ -38,8 +37,8 @@ fn delete(session: &mut BlockingSession<'_>, leftover: &LeftoverNodes) -> Result
     session.connect()?;
     let lost = |reply: &Reply| reply.failure() == Some(&RequestError::ConnectionLost);
     loop {
-        let found = session.ask_all(&leftover.questions())?;
-        let deleted = session.ask_all(&leftover.found_in(&found))?;
+        let found = session.replies(leftover.questions())?;
+        let deleted = session.replies(leftover.found_in(&found))?;
         // A delete whose answer was lost may have succeeded, and the name may have been reused, so the nodes are read
         // again.
         if !deleted.iter().any(lost) {

@@ -17,6 +17,7 @@ use zklock_core::queue::once::recorded_lock;
 
 use super::session::in_session;
 use crate::cli::{definition, parse};
+use crate::ensemble::Request;
 
 /// The variable of a call by a completion script.
 const VARIABLE: &str = "ZKLOCK_COMPLETE";
@@ -109,7 +110,7 @@ fn children(parent: &str) -> Result<Vec<String>> {
     options.connection.connect_timeout = CONNECT_LIMIT.min(options.connection.connect_timeout);
     options.connection.session_timeout = SESSION_LIMIT;
     let parent = if parent.is_empty() { "/" } else { parent };
-    in_session(&options, |session| Ok(session.list(parent.into())??))
+    in_session(&options, |session| Ok(session.ask::<Vec<_>>(Request::List(parent.into()))??))
 }
 
 /// The words that are typed behind the options.

@@ -9,7 +9,7 @@ use super::owner::Owner;
 use super::print;
 use super::session;
 use crate::cli::{ForgetOptions, Options};
-use crate::ensemble::{BlockingSession, NodePath, ReadNode, RequestError};
+use crate::ensemble::{BlockingSession, NodePath, ReadNode, Request, RequestError};
 
 pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
     let path = &forget.path;
@@ -26,7 +26,7 @@ pub(super) fn run(forget: &ForgetOptions, options: &Options) -> Result<Exit> {
 
 /// Reads the record, if there is one. A record without READ is returned as hidden: zklock may be able to delete it.
 fn read(session: &mut BlockingSession<'_>, record: &NodePath) -> Result<Option<ReadNode>> {
-    match session.get(record.clone())? {
+    match session.ask(Request::Get(record.clone()))? {
         Ok(node) => Ok(Some(node)),
         Err(RequestError::NoAuth) => Ok(Some(ReadNode::Hidden)),
         Err(RequestError::NoNode) => Ok(None),

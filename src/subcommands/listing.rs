@@ -14,7 +14,7 @@ use zklock_core::queue::order::{QueueEntry, queue_entries};
 use zklock_core::queue::record::{Record, revocation};
 
 use super::owner::{Owner, session_id};
-use crate::ensemble::{Answer, BlockingSession, ReadNode, RequestError, ServerTime};
+use crate::ensemble::{Answer, BlockingSession, ReadNode, Request, RequestError, ServerTime};
 
 /// The servers' own nodes, among which there are no locks. A chroot has no such nodes.
 const SYSTEM_NODES: &str = "/zookeeper";
@@ -213,7 +213,7 @@ pub(super) fn locks_below(session: &mut BlockingSession<'_>, roots: &[String]) -
 
 /// The children of each path: empty for a path that doesn't exist, `None` for one that can't be listed.
 fn list(session: &mut BlockingSession<'_>, paths: &[String]) -> Result<Vec<Option<Vec<String>>>> {
-    let answers = session.list_all(paths.iter().map(|path| path.clone().into()))?;
+    let answers = session.ask_all(paths.iter().map(|path| Request::List(path.clone().into())))?;
     let children = |(path, answer): (&String, Answer<Vec<String>>)| match answer {
         Ok(children) => Ok(Some(children)),
         Err(RequestError::NoNode) => Ok(Some(vec![])),
@@ -231,7 +231,9 @@ fn describe(session: &mut BlockingSession<'_>, locks: BTreeMap<String, Vec<Strin
         nodes.chain([record_path(path)]).collect::<Vec<_>>()
     };
     let mut nodes: BTreeMap<NodePath, ReadNode> = BTreeMap::new();
-    for (path, answer) in session.get_all(locks.iter().flat_map(names))? {
+    let paths: Vec<NodePath> = locks.iter().flat_map(names).collect();
+    let answers = session.ask_all(paths.iter().cloned().map(Request::Get))?;
+    for (path, answer) in paths.into_iter().zip(answers) {
         match answer {
             Ok(node) => drop(nodes.insert(path, node)),
             // The node was deleted after the listing, or there is no record.

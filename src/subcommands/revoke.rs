@@ -15,7 +15,7 @@ use super::listing::{ListedContender, State, lock_of, locks};
 use super::print;
 use super::session;
 use crate::cli::{Options, RevokeOptions};
-use crate::ensemble::{BlockingSession, Node, ReadNode, RequestError};
+use crate::ensemble::{BlockingSession, Node, ReadNode, Request, RequestError, ServerTime};
 use crate::output;
 use crate::process::identity::host;
 
@@ -119,8 +119,9 @@ fn ask(session: &mut BlockingSession<'_>, contender: &ListedContender) -> Result
             return Ok(if is_own { "asked to stop" } else { "was asked to stop before" });
         }
         let marked = marked(&node.data);
-        match session.write(contender.node.clone(), marked.clone(), node.version)? {
-            Ok(()) => return Ok("asked to stop"),
+        let write = Request::Write(contender.node.clone(), marked.clone(), node.version);
+        match session.ask::<ServerTime>(write)? {
+            Ok(_) => return Ok("asked to stop"),
             Err(RequestError::ConnectionLost) => sent = Some(marked),
             Err(RequestError::NoNode) => return Ok("gone already"),
             Err(RequestError::Changed) => {}
@@ -141,7 +142,7 @@ fn delete(session: &mut BlockingSession<'_>, contender: &ListedContender) -> Res
         let Some(node) = read(session, contender)? else {
             return Ok(if sent { "its node is deleted" } else { "gone already" });
         };
-        match session.delete_unchanged(contender.node.clone(), node.version)? {
+        match session.ask(Request::DeleteUnchanged(contender.node.clone(), node.version))? {
             Ok(()) => return Ok("its node is deleted"),
             Err(RequestError::NoNode) => return Ok("gone already"),
             Err(RequestError::Changed) => {}
@@ -164,7 +165,7 @@ fn delete_unread(session: &mut BlockingSession<'_>, contender: &ListedContender)
 
 /// Reads the node again. `None` if it is gone, or has been replaced by one with the same name.
 fn read(session: &mut BlockingSession<'_>, contender: &ListedContender) -> Result<Option<Node>> {
-    match session.get(contender.node.clone())? {
+    match session.ask(Request::Get(contender.node.clone()))? {
         Ok(ReadNode::Hidden) => refused(contender, RequestError::NoAuth, "READ on its node"),
         Ok(ReadNode::Seen(node)) => Ok((Some(node.czxid) == contender.fencing_token).then_some(node)),
         Err(RequestError::NoNode) => Ok(None),

@@ -13,7 +13,9 @@ use zklock_core::server_wait::ServerWait;
 use zklock_core::signal::SIGINT;
 
 use crate::cli::{Options, Subcommand};
-use crate::ensemble::{Answer, BlockingError, BlockingSession, Limit, RequestError, Settings};
+use crate::ensemble::{
+    Answer, BlockingError, BlockingSession, Limit, ReadNode, Request, RequestError, Settings,
+};
 use crate::output;
 use crate::process::clock;
 use crate::process::end::end;
@@ -38,7 +40,7 @@ pub(crate) fn in_session_of<T>(
     work: impl FnOnce(&mut BlockingSession<'_>) -> Result<T>,
 ) -> Result<T> {
     let connect_by = settings.deadline;
-    let mut session = BlockingSession::new(settings, limit).telling(tells(options));
+    let mut session = BlockingSession::new(settings, limit, tells(options));
     session.connect().map_err(|error| match error {
         BlockingError::Unreachable(servers) => {
             // With `-n` it may not have waited for the servers.
@@ -48,7 +50,8 @@ pub(crate) fn in_session_of<T>(
         error => error.into(),
     })?;
     // Otherwise a mistake in the connect string would look like free locks.
-    if session.has_chroot() && session.get("/".into())? == Err(RequestError::NoNode) {
+    if session.has_chroot() && session.ask::<ReadNode>(Request::Get("/".into()))? == Err(RequestError::NoNode)
+    {
         bail!(ContentionError::NoChroot(options.connection.zookeeper.chroot_text().to_owned()));
     }
     let done = work(&mut session);
@@ -106,7 +109,7 @@ const MOST_LOST: usize = 8;
 /// Deletes a node whatever version it has, again if the answer was lost. Returns whether it was there.
 pub(super) fn delete_any_version(session: &mut BlockingSession<'_>, node: &NodePath) -> Result<Answer<bool>> {
     for lost in 0..MOST_LOST {
-        match session.delete(node.clone())? {
+        match session.ask(Request::Delete(node.clone()))? {
             Err(RequestError::ConnectionLost) => {}
             // Deleted already, if an answer was lost.
             Err(RequestError::NoNode) => return Ok(Ok(lost > 0)),

@@ -19,7 +19,7 @@ use zklock_core::time::BootTime;
 
 use super::session::{in_session_of, line};
 use crate::cli::{Options, WaitOptions};
-use crate::ensemble::{BlockingSession, Limit, RequestError, Settings};
+use crate::ensemble::{BlockingSession, Limit, ReadNode, Request, RequestError, Settings};
 use crate::output;
 use crate::process::clock;
 
@@ -55,7 +55,7 @@ pub(super) fn run(wait: &WaitOptions, options: &Options) -> Result<Exit> {
 
 /// The children of a lock. The server catches up before: one that lags behind must not hide a holder.
 fn list(session: &mut BlockingSession<'_>, path: &LockPath) -> Result<Vec<String>> {
-    let children = match session.catch_up_and_list(path.node())? {
+    let children = match session.ask(Request::CatchUpAndList(path.node()))? {
         // Nobody can hold a lock that doesn't exist.
         Err(RequestError::NoNode) => vec![],
         Err(failure) => bail!("{path}: {}", no_read("see the queue", failure, path)),
@@ -77,7 +77,7 @@ fn until_free(
     let mut said = String::new();
     while let Some(name) = if nonblock { names.first() } else { names.last() } {
         let node = path.child(name);
-        match session.watch(node.clone())? {
+        match session.ask::<ReadNode>(Request::Watch(node.clone()))? {
             Err(RequestError::NoNode) => {}
             Err(failure) => bail!("{path}: {}", no_read("watch the contender ahead", failure, path)),
             Ok(seen) => {

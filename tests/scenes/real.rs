@@ -46,7 +46,9 @@ pub(super) struct Real {
 fn client_event(event: SessionEvent) -> ClientEvent {
     match event {
         SessionEvent::Change(change) => ClientEvent::Session(change),
-        SessionEvent::Reply(Asker::Question(QuestionIndex(number)), reply) => ClientEvent::Reply(number, reply),
+        SessionEvent::Reply(Asker::Question(QuestionIndex(number)), reply) => {
+            ClientEvent::Reply(number, reply)
+        }
         // The deletes of a release have no number of their own.
         SessionEvent::Reply(_, reply) => ClientEvent::Reply(0, reply),
     }

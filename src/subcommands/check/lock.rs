@@ -8,11 +8,12 @@ use zklock_core::duration;
 use zklock_core::lease::latency::{is_quick_enough, silence_ridden_out, smallest_timeout};
 use zklock_core::path::NodePath;
 use zklock_core::text;
+use zklock_core::time::BootTime;
 
 use super::super::host_time;
 use super::report::Report;
 use crate::cli::CheckOptions;
-use crate::ensemble::{Answer, BlockingError, BlockingSession, RequestError, ServerTime};
+use crate::ensemble::{Answer, BlockingError, BlockingSession, ReadNode, Request, RequestError, ServerTime};
 use crate::process::clock;
 
 /// How many quorum writes are timed.
@@ -74,9 +75,9 @@ impl Questions<'_, '_> {
     /// Whether round trips are fast enough for a lease. A refused write counts, too, because it also takes a quorum.
     fn latency(&mut self) -> Result<(), BlockingError> {
         let until = clock::now() + self.granted / 4;
-        let mut trips = vec![self.session.round_trip("/".into())?];
+        let mut trips = vec![self.round_trip()?];
         while trips.len() < TRIPS && clock::now() < until {
-            trips.push(self.session.round_trip("/".into())?);
+            trips.push(self.round_trip()?);
         }
         trips.sort();
         let median = trips.get(trips.len() / 2).copied().unwrap_or_default();
@@ -107,15 +108,22 @@ impl Questions<'_, '_> {
         Ok(())
     }
 
+    /// How long a quorum write takes that changes nothing.
+    fn round_trip(&mut self) -> Result<Duration, BlockingError> {
+        let sent = self.session.ask::<BootTime>(Request::Confirm(vec!["/".into()]))?;
+        Ok(sent.map_or(Duration::ZERO, |sent| clock::now().since(sent)))
+    }
+
     /// Whether the chroot exists, or was created now. Without a chroot there is nothing to ask.
     fn has_chroot(&mut self) -> Result<bool, BlockingError> {
         let Some(path) = self.chroot else { return Ok(true) };
         let about = format!("chroot {path}");
-        let found = self.session.get(path.into())?;
-        let is_missing = found.err() == Some(RequestError::NoNode);
+        let found = self.session.ask::<ReadNode>(Request::Get(path.into()))?;
+        let is_missing = found == Err(RequestError::NoNode);
         let hosts = self.hosts;
         let must_create = is_missing && self.check.create_chroot;
-        let created = if must_create { Some(self.session.create_persistent(path.into())?) } else { None };
+        let create = must_create.then(|| Request::CreatePersistent(path.into()));
+        let created = create.map(|create| self.session.ask(create)).transpose()?;
         let Self { report, .. } = self;
         match created {
             None if is_missing => {
@@ -157,7 +165,8 @@ impl Questions<'_, '_> {
         let Some(path) = &path else { return Ok(ahead) };
         let is_there = parent == path;
         let chroot = self.chroot.unwrap_or_default();
-        let listed = if is_there { Some(self.session.list(format!("{chroot}{path}").into())?) } else { None };
+        let list = is_there.then(|| Request::List(format!("{chroot}{path}").into()));
+        let listed = list.map(|list| self.session.ask::<Vec<_>>(list)).transpose()?;
         let Self { report, .. } = self;
         let node = if parent.is_empty() { "/" } else { parent };
         let remedy = match report.facts.credentials.as_slice() {
@@ -216,7 +225,7 @@ impl Questions<'_, '_> {
         let node = format!("{}{parent}/zk-check-{}", self.chroot.unwrap_or_default(), Uuid::new_v4());
         let below = (!is_lock).then(|| NodePath::from(format!("{node}/node")));
         let nodes: Vec<NodePath> = [NodePath::from(node)].into_iter().chain(below).collect();
-        self.session.try_nodes(nodes, DATA.to_vec())
+        self.session.ask(Request::Try(nodes, DATA.to_vec()))
     }
 
     /// Whether the servers' clock agrees with this host's.

@@ -41,12 +41,11 @@ pub(super) fn run(check: &CheckOptions, options: &Options) -> Result<Exit> {
     thread.context("can't start a thread to ask the servers")?;
     let asked_timeout = settings.session_timeout;
     let until = Limit::Until(Some(began + limit * 2));
-    let mut session = BlockingSession::new(settings, until).telling(tells(options));
+    let mut session = BlockingSession::new(settings, until, tells(options));
     let connected = session.connect();
     let has_session = connected.is_ok();
     match connected {
-        Ok(()) => {
-            let granted = session.timeout().unwrap_or(asked_timeout);
+        Ok(granted) => {
             let mut questions = Questions {
                 check,
                 hosts: &hosts,
