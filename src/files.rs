@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::stat::makedev;
-use zklock_core::text::shell_word;
+use zklock_core::text::{shell_word, without_password};
 
 /// The largest size of credentials, certificates and keys.
 const LONGEST: u64 = 32 * 1024;
@@ -49,7 +49,9 @@ pub(crate) fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Res
 }
 
 fn open(path: &Path) -> Result<(File, Metadata)> {
-    open_to_read(path).with_context(|| format!("can't read {}", path.display()))
+    // The credentials may stand where the name of their file should.
+    let shown = || without_password(&path.to_string_lossy());
+    open_to_read(path).with_context(|| format!("can't read {}", shown()))
 }
 
 /// Opens a regular file, a pipe or `/dev/null`. A terminal or another device could block zklock or never end.

@@ -7,6 +7,7 @@ use std::panic;
 use nix::unistd::getpid;
 use zklock::cli;
 use zklock::cli::Options;
+use zklock::job::spawn::Launch;
 use zklock::nested;
 use zklock::output;
 use zklock::output::stdout;
@@ -56,6 +57,11 @@ fn run_zklock() -> Exit {
 
 fn run_command(options: &Options) -> anyhow::Result<Exit> {
     let invocation = options.lock.invocation()?;
+    if let Err(error) = Launch::find(&invocation.program) {
+        output::queue_output();
+        output::error(invocation.first_lock(), &error);
+        return Ok(Exit::Code(error.code()));
+    }
     let stat = proc_stat::of(getpid());
     let nice = stat.as_ref().map(priority::keep_nice_for_command).transpose()?.flatten();
     // The group is zero in a PID namespace that doesn't have its leader: no process here can join it.

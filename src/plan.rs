@@ -100,6 +100,10 @@ pub struct Connection {
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true, help_heading = "Security")]
     pub tls_key: Option<PathBuf>,
 
+    /// Whether the connect timeout was set, on the line or elsewhere.
+    #[arg(skip)]
+    pub sets_connect_timeout: bool,
+
     /// Credentials from the environment or a configuration file. There is no option for them.
     #[arg(skip)]
     pub auth: Vec<AuthLines>,

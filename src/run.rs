@@ -73,6 +73,7 @@ fn warn_of_names(invocation: &Invocation) {
 pub fn surroundings(has_terminal: bool, is_text: bool) -> Surroundings {
     Surroundings {
         began: clock::now(),
+        began_at: clock::host_time(),
         has_terminal,
         shows_line: is_text && output::can_draw_line(),
         notifies: service_manager::is_there(),

@@ -1,6 +1,6 @@
 //! How zklock ends: with the command's own code or signal, or with a code of its own that says why.
 
-use crate::support::{Case, DEADLINE, OtherUser, Proxy, shared};
+use crate::support::{Case, DEADLINE, OtherUser, Proxy, end, shared};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -66,6 +66,7 @@ fn not_connected_is_125_whatever_the_conflict_code() {
         &["-w", "0.5", "-E", "0", "--connect-timeout", "60"],
         &["-n", "-E", "0", "--connect-timeout", "0.5"],
         &["-q", "--connect-timeout", "0.5"],
+        &["-w", "60", "--connect-timeout", "0.5"],
     ] {
         let output = case.lock(options, ["echo", "ran"]).run();
         output.assert_code(125).assert_stderr(case.path()).assert_stderr("refused");
@@ -127,15 +128,21 @@ fn as_much_as_the_system_takes_reaches_a_script_without_a_first_line() {
 #[test]
 fn a_command_that_is_not_there_is_127() {
     let case = Case::new("not-found");
+    // At once: it isn't a mistake to wait hours for.
+    let holder = case.holder();
     let several = "for several locks put -- before the command";
     case.zklock().args([case.path(), "/no/such/program"]).run().assert_code(127).assert_stderr(several);
     for command in ["no-such-program", "/no/such/program", "./no-such-program", "/bin/sh/x"] {
         for options in [&[][..], &["-q"]] {
             let output = case.lock(options, [command]).run();
             output.assert_code(127).assert_stderr(case.path()).assert_stderr(command);
-            assert_eq!(case.contenders(), Vec::<String>::new(), "released");
+            assert_eq!(case.contenders().len(), 1, "the holder alone");
         }
     }
+    for words in [&["-n", "true"][..], &["--help"], &["/bin/sh", "--", "true"], &["-", "true"]] {
+        case.zklock().arg(case.path()).args(words).run().assert_code(125).assert_stderr(words[0]);
+    }
+    end(holder);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! zklock's own lock nodes: their names, their data, and where they are.
 
 use crate::support::{Case, DEADLINE, Server, end};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 #[test]
 fn a_node_is_named_by_a_uuid_its_kind_and_its_number() {
@@ -41,6 +43,29 @@ fn a_node_tells_who_contends_and_never_with_which_arguments() {
         assert_eq!((&record["mode"], &record["slots"]), (&"exclusive".into(), &1.into()));
         end(holder);
     }
+}
+
+#[test]
+fn a_label_is_cleaned_and_never_stops_a_run() {
+    let case = Case::new("label-cleaned");
+    let long = "ü".repeat(101);
+    for (label, stored) in [
+        ("", None),
+        (" \t\n", None),
+        ("fix: a\n\n\tlong \x1b[1mtext", Some("fix: a long [1mtext".to_owned())),
+        (&long, Some("ü".repeat(98) + "…")),
+    ] {
+        let print = "echo $ZKLOCK_NODE; exec sleep 60";
+        let holder = case.lock(&["--label", label], ["sh", "-c", print]).spawn();
+        let node = holder.wait_for_stdout(case.path(), DEADLINE);
+        let data = case.observer().data(node.trim()).unwrap();
+        let record: serde_json::Value = serde_json::from_str(&data).unwrap();
+        assert_eq!(record["label"].as_str(), stored.as_deref(), "{label:?}");
+        end(holder);
+    }
+    case.lock(&["--label"], ["true"]).run().assert_code(125);
+    let foreign = OsStr::from_bytes(b"a\xff");
+    case.zklock().arg("--label").arg(foreign).args([case.path(), "true"]).run().assert_code(0);
 }
 
 #[test]

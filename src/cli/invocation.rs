@@ -5,10 +5,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
+use nix::unistd::{AccessFlags, access};
 use thiserror::Error;
 use zklock_core::path::{LockPath, PathError};
-use zklock_core::text::{escaped, shell_word};
+use zklock_core::text::{escaped, shell_word, without_password};
 
 use crate::plan::Invocation;
 
@@ -33,6 +35,14 @@ pub enum InvocationError {
     /// `--once-per` with several locks: the record of the last success belongs to one path.
     #[error("--once-per goes with one lock: its record belongs to one path")]
     OncePerSeveral,
+    /// An option where the command begins.
+    #[error("'{0}' stands where the command begins: options go before the path, as in zklock {0} {word} ...", word = shell_word(.1))]
+    LateOption(String, String),
+    /// A program where a further lock is expected: a wrapper of the command.
+    #[error(
+        "'{0}' is a program, and before -- stands a lock: to run it, write it behind --; to lock that path, name it first"
+    )]
+    Program(String),
     /// A path that can't be a lock.
     #[error("'{0}' can't be a lock: {1}")]
     Path(String, PathError),
@@ -60,6 +70,8 @@ pub(super) fn parse(words: &[OsString], shell: Option<&OsStr>) -> Result<Invocat
     let (locks_end, command_start) = if paths > 0 && dashes { (paths, paths + 1) } else { (1, 1) };
     let locks = locks(words.get(..locks_end).unwrap_or_default())?;
     let path = escaped(first.as_encoded_bytes());
+    let late_option =
+        |word: &OsStr| InvocationError::LateOption(escaped(word.as_encoded_bytes()), path.clone());
     match words.get(command_start..) {
         None | Some([]) => Err(InvocationError::NoCommand(path)),
         Some([dash_c, rest @ ..]) if !dashes && (dash_c == "-c" || dash_c == "--command") => match rest {
@@ -68,6 +80,7 @@ pub(super) fn parse(words: &[OsString], shell: Option<&OsStr>) -> Result<Invocat
             [_, extra, ..] => Err(InvocationError::TwoCommands(escaped(extra.as_encoded_bytes()))),
         },
         Some([program, ..]) if program.is_empty() => Err(InvocationError::EmptyCommand(path)),
+        Some([option, ..]) if !dashes && option.as_bytes().starts_with(b"-") => Err(late_option(option)),
         Some([program, arguments @ ..]) => Ok(Invocation {
             locks,
             program: program.clone(),
@@ -102,13 +115,21 @@ fn shell_words(locks: Vec<LockPath>, string: &OsStr) -> Result<Invocation, Invoc
 }
 
 fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
+    if let Some(program) = words.iter().skip(1).find(|word| is_program(Path::new(word))) {
+        return Err(InvocationError::Program(escaped(program.as_encoded_bytes())));
+    }
     words
         .iter()
         .map(|word| {
-            let refused = |why| InvocationError::Path(escaped(word.as_encoded_bytes()), why);
-            LockPath::parse(word).map_err(refused)
+            let shown = || without_password(&escaped(word.as_encoded_bytes()));
+            LockPath::parse(word).map_err(|why| InvocationError::Path(shown(), why))
         })
         .collect()
+}
+
+/// Whether this host has an executable file there.
+fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
 #[cfg(test)]

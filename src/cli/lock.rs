@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use zklock_core::duration;
 use zklock_core::queue::name::{Family, Mode};
 
 use super::invocation::{self, InvocationError};
 use crate::config::ALWAYS_STOPPED;
-use crate::plan::Invocation;
+use crate::plan::{Connection, Invocation};
 use crate::values;
 
 /// How the lock is taken, held and lost.
@@ -44,7 +44,7 @@ pub struct LockOptions {
     /// Show TEXT to other contenders and in 'status'
     ///
     /// Without it they see the program's name, never its arguments.
-    #[arg(long, value_name = "TEXT", value_parser = values::label)]
+    #[arg(long, value_name = "TEXT", value_parser = OsStringValueParser::new().map(|text| values::label(&text)))]
     pub label: Option<String>,
 
     /// Name lock nodes as other programs on the path do: curator, curator-rw or kazoo
@@ -65,7 +65,7 @@ pub struct LockOptions {
     /// Wait at most SECS, then exit with 124
     ///
     /// A time is 90, 1.5, 500ms, 30s, 10m, 2h or 1d; 0 is -n. Connecting counts, too: zklock exits with 125 if no
-    /// server can be reached in that time.
+    /// server can be reached in that time, or in --connect-timeout if that is set.
     #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", help_heading = "Waiting", value_parser = duration::parse)]
     pub timeout: Option<Duration>,
 
@@ -127,7 +127,7 @@ impl LockOptions {
             return Err(InvocationError::SlotsNaming);
         }
         let mut invocation = invocation::parse(&self.words, self.command.as_deref())?;
-        invocation.label.clone_from(&self.label);
+        invocation.label = self.label.clone().filter(|label| !label.is_empty());
         match invocation.locks.as_slice() {
             [_, _, ..] if self.once_per.is_some() => Err(InvocationError::OncePerSeveral),
             _ => Ok(invocation),
@@ -143,10 +143,19 @@ impl LockOptions {
         }
     }
 
-    /// How long to try to connect, and the option that says so: `-w` limits that with `-n` too.
-    pub fn connect_limit(&self, otherwise: Duration) -> (Duration, &'static str) {
-        let limit = self.timeout.filter(|limit| !limit.is_zero());
-        limit.map_or((otherwise, "--connect-timeout"), |limit| (limit, "-w"))
+    /// How long to wait at most, if there is such a limit.
+    pub fn wait_limit(&self) -> Option<Duration> {
+        self.timeout.filter(|limit| !limit.is_zero())
+    }
+
+    /// How long to try to connect, and the option that says so: `-w` limits that with `-n` too. A connect timeout that was
+    /// set holds beside it.
+    pub fn connect_limit(&self, connection: &Connection) -> (Duration, &'static str) {
+        let connect_timeout = connection.connect_timeout;
+        match self.wait_limit() {
+            Some(limit) if !connection.sets_connect_timeout || limit <= connect_timeout => (limit, "-w"),
+            _ => (connect_timeout, "--connect-timeout"),
+        }
     }
 
     /// Whether zklock exits immediately if the lock is busy: with `-n` or `-w 0`.

@@ -10,10 +10,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 use toml::Value;
-use zklock_core::text::escaped;
+use zklock_core::text::{escaped, without_password};
 
 pub use self::definition::{Options, definition};
 pub use self::invocation::InvocationError;
@@ -70,6 +71,7 @@ pub fn parse(words: &[OsString]) -> Result<Options> {
     let places = settings.into_iter().map(|(key, place, _)| (key, place));
     options.connection.places = places.filter(|(key, _)| !is_overridden(key)).collect();
     options.connection.auth = config.auth;
+    options.connection.sets_connect_timeout = is_on(&all, "connect_timeout");
     options.unreachable_files = config.unreachable;
     Ok(options)
 }
@@ -111,7 +113,10 @@ fn explain(error: clap::Error) -> anyhow::Error {
 
 /// clap's message as one line in printable characters, with its tips and without its usage.
 fn one_line(error: &clap::Error) -> String {
-    let text = error.to_string();
+    let mut text = error.to_string();
+    if let Some(ContextValue::String(value)) = error.get(ContextKind::InvalidValue) {
+        text = text.replace(value, &without_password(value));
+    }
     let lines = text.trim_start_matches("error: ").lines().map(str::trim);
     let lines = lines.take_while(|line| !line.starts_with("Usage: ") && !line.starts_with("For more "));
     // No lock path looks like an option.

@@ -12,7 +12,7 @@ impl Options {
         let lock = &self.lock;
         let connection = &self.connection;
         let nonblock = lock.gives_up_at_once();
-        let (connect_timeout, connect_option) = lock.connect_limit(connection.connect_timeout);
+        let (connect_timeout, connect_option) = lock.connect_limit(connection);
         Plan {
             first: invocation.first_lock().clone(),
             locks: invocation.locks.clone(),
@@ -23,7 +23,8 @@ impl Options {
             // A file without credentials is refused.
             has_credentials: connection.auth_file.is_some() || !connection.auth.is_empty(),
             began: around.began,
-            give_up_at: lock.timeout.filter(|_| !nonblock).map(|wait| around.began + wait),
+            began_at: around.began_at,
+            give_up_at: lock.wait_limit().filter(|_| !nonblock).map(|wait| around.began + wait),
             connect_timeout,
             connect_option,
             nonblock,

@@ -3,7 +3,7 @@
 
 use std::ffi::{NulError, OsStr, OsString};
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -62,6 +62,15 @@ impl Launch {
         let Invocation { program, arguments, .. } = invocation;
         let image = Image::new(program, arguments);
         Self { program: program.clone(), image, inherited }
+    }
+
+    /// Checks that there is such a program, before anything waits for a lock.
+    pub fn find(program: &OsStr) -> Result<(), SpawnError> {
+        if is_there(program) {
+            Ok(())
+        } else {
+            Err(SpawnError::NotFound(program.to_owned(), how_to_find(program)))
+        }
     }
 
     /// The image to exec, with these variables added.
@@ -183,7 +192,9 @@ fn path() -> impl Iterator<Item = PathBuf> {
 /// Whether the program exists although the system reports that something wasn't found.
 fn is_there(program: &OsStr) -> bool {
     if program.as_encoded_bytes().contains(&b'/') {
-        return Path::new(program).exists();
+        // What can't be looked at may be there.
+        return fs::metadata(program)
+            .map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |_| true);
     }
     path().any(|directory| directory.join(program).is_file())
 }

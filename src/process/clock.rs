@@ -9,7 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::ensure;
+use jiff::Timestamp;
 use nix::time::{ClockId, clock_gettime};
+use zklock_core::protocol::ServerTime;
 use zklock_core::time::BootTime;
 
 /// Refuses libfaketime in this process: a lease that is counted on its clocks may never end.
@@ -24,6 +26,11 @@ pub fn refuse_faketime() -> anyhow::Result<()> {
          faketime DATE COMMAND"
     );
     Ok(())
+}
+
+/// The time by this host's wall clock, for people only.
+pub fn host_time() -> ServerTime {
+    ServerTime(Timestamp::now().as_millisecond())
 }
 
 /// A moment on the system's clocks, for another process. The moment has come when either clock has reached its value.

@@ -12,9 +12,7 @@ mod status;
 mod wait;
 
 use anyhow::Result;
-use jiff::Timestamp;
 use zklock_core::exit::Exit;
-use zklock_core::protocol::ServerTime;
 
 pub use self::complete::complete;
 pub(crate) use self::session::in_session_of;
@@ -33,9 +31,4 @@ pub fn run(subcommand: &Subcommand, options: &Options) -> Result<Exit> {
         Subcommand::Completions(options) => print(&complete::script(&options.shell)?),
         Subcommand::Man(_) => print(&manual::manual()?),
     }
-}
-
-/// The time by this host's clock.
-fn host_time() -> ServerTime {
-    ServerTime(Timestamp::now().as_millisecond())
 }

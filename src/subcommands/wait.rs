@@ -27,12 +27,13 @@ pub(super) fn run(wait: &WaitOptions, options: &Options) -> Result<Exit> {
     let mut lock = options.lock.clone();
     (lock.nonblock, lock.timeout) = (lock.nonblock || wait.nonblock, wait.timeout.or(lock.timeout));
     let nonblock = lock.gives_up_at_once();
-    let (limit, option) = lock.connect_limit(options.connection.connect_timeout);
+    let within = lock.connect_limit(&options.connection);
     let began = clock::now();
-    let until = (nonblock || option == "-w").then(|| began + limit);
-    let mut settings = Settings::new(&options.connection, began + limit)?;
+    let connect_by = began + within.0;
+    let until = lock.wait_limit().map(|limit| began + limit).or_else(|| nonblock.then_some(connect_by));
+    let mut settings = Settings::new(&options.connection, connect_by)?;
     settings.refusals_end = nonblock;
-    in_session_of(options, settings, Limit::Until(until), (limit, option), |session| {
+    in_session_of(options, settings, Limit::Until(until), within, |session| {
         let outer = held_outside(env::var_os(HELD).as_deref());
         let is_outer = |name: &String| outer.iter().any(|held| held.node.ends_with(&format!("/{name}")));
         // All of them before the first wait: contenders that come later don't count. Those behind a lock of the
@@ -85,7 +86,7 @@ fn until_free(
                 let who = describe(name, seen.data(), None);
                 let held_since = seen.seen().and_then(|node| held_since(&node.data, node.created));
                 if nonblock {
-                    return Ok(Some(Message::busy(&who, held_since)));
+                    return Ok(Some(Message::busy(&who, held_since, clock::host_time())));
                 }
                 let (position, waited) = (names.len() + 1, clock::now().since(began));
                 let left = until.map(|until| clock::now().until(until));
@@ -102,7 +103,13 @@ fn until_free(
                     let is_busy = session.is_connected();
                     ensure!(is_busy, "{path}: last seen busy; no connection to the servers any more");
                     let waited = clock::now().since(began);
-                    return Ok(Some(Message::gave_up(waited, Some(&said), Some(&who), held_since)));
+                    return Ok(Some(Message::gave_up(
+                        waited,
+                        Some(&said),
+                        Some(&who),
+                        held_since,
+                        clock::host_time(),
+                    )));
                 }
             }
         }

@@ -28,7 +28,6 @@ fn a_mistake_is_refused_with_the_file_and_the_key() {
             "zookeeper: invalid value 'a;b' for '--zookeeper <HOSTS>': 'a;b' isn't a server",
         ),
         ("zookeeper = ['a', 1]", "zookeeper: must be a text, a number, "),
-        ("label = ''", "label: invalid value '' for "),
         ("auth-file = ''", "auth-file: a value is required for '--auth-file <FILE>'"),
         ("session-timeout = 99999999999999999999", "line 1: "),
         ("kill-after = 2\nzookeeper = zk1:2181\n", "line 2: string values must be quoted"),

@@ -49,6 +49,32 @@ fn credentials_of_an_unknown_scheme_are_refused() {
 }
 
 #[test]
+fn a_password_in_the_wrong_place_is_not_repeated() {
+    let case = Case::new("password");
+    let config = case.dir().join("password.toml");
+    std::fs::write(&config, "zookeeper = 'zk://ci:s3cret@zk1:2181'\n").unwrap();
+    let config = config.to_str().unwrap();
+    for words in [
+        &["-z", "zk://ci:s3cret@zk1:2181", "/a", "true"][..],
+        &["-z", "ci:s3cret@zk1,ci:s3cret@zk2/app", "/a", "true"],
+        &["status", "-z", "ci:s3/s3cret@zk1"],
+        &["--config", config, "/a", "true"],
+        &["zk://ci:s3cret@zk1/locks/a", "true"],
+        &["status", "ci:s3cret@zk1/locks/a"],
+        &["--auth-file", "digest:ci:s3cret", "/a", "true"],
+        &["--auth", "digest:ci:s3cret", "/a", "true"],
+        &["--acl", "world:anyone:r,digest:ci:s3cret", "/a", "true"],
+        &["--acl", "digest:ci:s3cret:cdrwa", "/a", "true"],
+    ] {
+        let output = case.zklock().args(words).run();
+        assert!(!output.assert_code(125).stderr.contains("s3cret"), "{output}");
+    }
+    let output =
+        case.zklock().env("ZKLOCK_ZOOKEEPER", "ci:s3cret@zk1").args(["-z", "zk", "/a", "true"]).run();
+    output.assert_code(125).assert_stderr("'ci:***@zk1' isn't a server").assert_stderr("--auth-file");
+}
+
+#[test]
 fn a_server_that_demands_credentials_is_reported() {
     let server = Server::builder()
         .java_option("-Dzookeeper.enforce.auth.enabled=true")

@@ -115,12 +115,15 @@ impl AclEntry {
         if scheme.is_empty() || (id.is_empty() && scheme != "auth") {
             return Err(form());
         }
+        // Before the letters, which may be the password.
+        if scheme == "digest" && !is_digest_id(id) {
+            return Err(AclError::Digest);
+        }
         if letters.is_empty() || !letters.chars().all(|letter| LETTERS.contains(letter)) {
             return Err(AclError::Letters(letters.to_owned()));
         }
         match scheme {
             "world" if id != "anyone" => Err(AclError::World(id.to_owned())),
-            "digest" if !is_digest_id(id) => Err(AclError::Digest),
             _ => Ok(Self::new(scheme, id, letters)),
         }
     }

@@ -8,6 +8,7 @@ use std::net::Ipv6Addr;
 use thiserror::Error;
 
 use crate::path::{LockPath, PathError};
+use crate::text::without_password;
 
 const DEFAULT_PORT: u16 = 2181;
 
@@ -38,6 +39,12 @@ pub enum HostsError {
          65535 and an IPv6 address in brackets, as in [::1]:2181"
     )]
     Server(String),
+    /// It has credentials. Its text is without the password.
+    #[error(
+        "'{0}' isn't a server: write HOST:PORT[,HOST:PORT...][/CHROOT]; credentials go into a file for --auth-file, or into \
+         ZKLOCK_AUTH"
+    )]
+    Credentials(String),
     /// A comma in the chroot: it was written after each server.
     #[error(
         "the chroot stands once, after the last server, as in zk1:2181,zk2:2181/app, and '{0}' has a comma"
@@ -59,6 +66,14 @@ impl Hosts {
     /// Blanks and newlines around it are ignored, because a file or a secret often ends with one.
     pub fn parse(text: &str) -> Result<Self, HostsError> {
         let text = text.trim();
+        let has_credentials = text.contains('@');
+        Self::parse_trimmed(text).map_err(|error| match error {
+            _ if has_credentials => HostsError::Credentials(without_password(text)),
+            error => error,
+        })
+    }
+
+    fn parse_trimmed(text: &str) -> Result<Self, HostsError> {
         let (servers, chroot) = match text.find('/') {
             Some(slash) => text.split_at(slash),
             None => (text, "/"),
@@ -190,6 +205,8 @@ mod tests {
             ("2181/app", HostsError::Server("2181".to_owned())),
             ("a:1;b:2/app", HostsError::Server("a:1;b:2".to_owned())),
             ("zk://h", HostsError::Server("zk:".to_owned())),
+            ("zk://ci:p/w@h", HostsError::Credentials("zk://ci:***@h".to_owned())),
+            ("ci:pw@h:1/app", HostsError::Credentials("ci:***@h:1/app".to_owned())),
             ("zk1/app,zk2/app", HostsError::ChrootForEach("/app,zk2/app".to_owned())),
             ("zk/app/", HostsError::Chroot("/app/".to_owned(), PathError::TrailingSlash)),
         ] {

@@ -110,9 +110,10 @@ impl Message {
         Self::step("free", format!("free after {}", time(after))).with_span("waited", after)
     }
 
-    /// With `-n` or `-w 0`.
-    pub fn busy(holder: &str, held_since: Option<ServerTime>) -> Self {
-        Self::warning("busy", format!("busy: held by {holder}{}", since(held_since)))
+    /// With `-n` or `-w 0`. `now` is by this host's clock.
+    pub fn busy(holder: &str, held_since: Option<ServerTime>, now: ServerTime) -> Self {
+        let held = held_for(held_since, now).map(|held| format!(" for {held}")).unwrap_or_default();
+        Self::warning("busy", format!("busy: held by {holder}{held}"))
             .with("holder", holder)
             .with("held_since", held_since.map(|at| at.to_string()))
     }
@@ -123,8 +124,10 @@ impl Message {
         state: Option<&str>,
         predecessor: Option<&str>,
         held_since: Option<ServerTime>,
+        now: ServerTime,
     ) -> Self {
-        Self::warning("busy", format!("busy: {}{}", gave_up(waited, state), since(held_since)))
+        let held = held_for(held_since, now).map(|held| format!(", which has held it for {held}"));
+        Self::warning("busy", format!("busy: {}{}", gave_up(waited, state), held.unwrap_or_default()))
             .with_span("waited", waited)
             .with("predecessor", predecessor)
             .with("held_since", held_since.map(|at| at.to_string()))
@@ -181,9 +184,9 @@ pub(crate) fn gave_up(waited: Duration, state: Option<&str>) -> String {
     format!("gave up after {}{state}", time(waited))
 }
 
-/// Since when a contender holds the lock.
-fn since(held_since: Option<ServerTime>) -> String {
-    held_since.map(|at| format!(", since {}", at.to_the_second())).unwrap_or_default()
+/// How long a contender has held the lock, unless the clocks of the host and the servers are too far apart.
+fn held_for(held_since: Option<ServerTime>, now: ServerTime) -> Option<String> {
+    held_since.map(|at| at.until(now)).filter(|held| !held.is_zero()).map(whole)
 }
 
 impl From<ContentionError> for Message {

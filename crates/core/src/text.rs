@@ -44,6 +44,26 @@ pub fn without_controls(text: &str) -> String {
     text.chars().map(|c| if is_shown(c) { c } else { '?' }).collect()
 }
 
+/// The text in one line: control characters are blanks, and several blanks are one.
+pub fn one_line(text: &str) -> String {
+    let shown: String = text.chars().map(|c| if is_shown(c) { c } else { ' ' }).collect();
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The text without the password of `USER:PASSWORD@` or `digest:USER:PASSWORD`, since messages go into logs.
+pub fn without_password(text: &str) -> String {
+    let (before, rest) = text.split_at(text.find("digest:").map_or(text.len(), |at| at + "digest:".len()));
+    if let Some((user, _)) = rest.split_once(':') {
+        return format!("{before}{user}:***");
+    }
+    let start = text.find("://").map_or(0, |scheme| scheme + 3);
+    let password = text.get(start..).and_then(|rest| Some((rest.find(':')?, rest.rfind('@')?)));
+    match password.filter(|(colon, at)| colon < at) {
+        Some((colon, at)) => format!("{}:***{}", &text[..start + colon], &text[start + at..]),
+        None => text.to_owned(),
+    }
+}
+
 /// Bytes from elsewhere as printable text: what [`without_controls`] replaces, and what isn't UTF-8, becomes its code.
 pub fn escaped(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
@@ -96,6 +116,21 @@ mod tests {
         assert_eq!(escaped(b"plain \\ \xc3\xbc"), "plain \\ ü");
         assert_eq!(escaped(b"a\x1b[1m\r\n\t\xff\xe2\x80\xae"), "a\\u{1b}[1m\\r\\n\\t\\xff\\u{202e}");
         assert_eq!(escaped_lines("a\nb\x07"), "a\nb\\u{7}");
+    }
+
+    #[test]
+    fn passwords_are_left_out() {
+        for (text, shown) in [
+            ("zk://ci:pw@host:2181", "zk://ci:***@host:2181"),
+            ("ci:p/w:@,@host", "ci:***@host"),
+            ("a:b@h1,c:d@h2/app", "a:***@h2/app"),
+            ("host:2181", "host:2181"),
+            ("world:anyone:r,digest:ci:p:w", "world:anyone:r,digest:ci:***"),
+            ("digest:ci", "digest:ci"),
+            ("ci@host:2181", "ci@host:2181"),
+        ] {
+            assert_eq!(without_password(text), shown);
+        }
     }
 
     #[test]

@@ -52,6 +52,14 @@ fn each_mistake_has_its_own_reason() {
         parse(&["job", "ls"], None),
         Err(InvocationError::Path("job".to_owned(), PathError::NotAbsolute))
     );
+    assert_eq!(
+        parse(&["/a", "-n", "ls"], None),
+        Err(InvocationError::LateOption("-n".to_owned(), "/a".to_owned()))
+    );
+    for (words, shell) in [(&["/a", "/bin/sh", "--", "ls"][..], None), (&["/a", "/bin/sh"], Some("ls"))] {
+        assert_eq!(parse(words, shell), Err(InvocationError::Program("/bin/sh".to_owned())));
+    }
+    assert_eq!(parse(&["/bin/sh", "/bin", "--", "ls"], None), ok(&["/bin/sh", "/bin"], &["ls"]));
     for word in ["stauts", "9", "./status", ""] {
         let why = PathError::NotAbsolute;
         assert_eq!(parse(&[word], None), Err(InvocationError::Path(word.to_owned(), why)));

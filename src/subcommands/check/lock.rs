@@ -10,7 +10,6 @@ use zklock_core::path::NodePath;
 use zklock_core::text;
 use zklock_core::time::BootTime;
 
-use super::super::host_time;
 use super::report::Report;
 use crate::cli::CheckOptions;
 use crate::ensemble::{Answer, BlockingError, BlockingSession, ReadNode, Request, RequestError, ServerTime};
@@ -152,13 +151,13 @@ impl Questions<'_, '_> {
         let wanted = path.as_deref().unwrap_or_default();
         let mut parent = wanted;
         let (tried, ahead) = loop {
-            let before = host_time();
+            let before = clock::host_time();
             let tried = self.try_at(parent, parent == wanted)?;
             match (tried, parent.rsplit_once('/')) {
                 (Err(RequestError::NoNode), Some((above, _))) => parent = above,
                 (tried, _) => {
                     let at = tried.as_ref().ok().copied().flatten();
-                    break (tried, at.map(|at| ahead(at, before, host_time())));
+                    break (tried, at.map(|at| ahead(at, before, clock::host_time())));
                 }
             }
         };

@@ -16,8 +16,8 @@ use zklock_core::text::without_controls;
 
 use self::table::Style;
 use super::listing::{Listing, Lock, locks, locks_below};
+use super::print;
 use super::session::in_session;
-use super::{host_time, print};
 use crate::cli::{Options, StatusOptions};
 use crate::ensemble::BlockingSession;
 use crate::process::clock;
@@ -146,7 +146,7 @@ fn text(status: &StatusOptions, locks: &[Lock]) -> Result<String> {
     Ok(match (status.json, status.openmetrics) {
         (true, _) if status.watch => serde_json::to_string(&document)? + "\n",
         (true, _) => serde_json::to_string_pretty(&document)? + "\n",
-        (false, true) => openmetrics::text(locks, host_time()),
+        (false, true) => openmetrics::text(locks, clock::host_time()),
         (false, false) => table::text(locks, &Style::of_stdout()),
     })
 }

@@ -79,9 +79,9 @@ pub fn has_slot(data: &[u8]) -> bool {
 }
 
 impl Record {
-    /// Whether the same zklock wrote both, in one session or another.
+    /// Whether the same zklock wrote both, in one session or another. Containers may share a host name and a pid.
     fn is_of_the_same_process(&self, other: &Self) -> bool {
-        self.pid == other.pid && self.host == other.host
+        (self.pid, &self.host, &self.process) == (other.pid, &other.host, &other.process)
     }
 
     /// Since when the owner holds the lock, if the record says so; `created`: when the node was created.
@@ -215,6 +215,14 @@ mod tests {
         let (host, pid) = ("host-b".to_owned(), 43);
         assert_eq!(seen_by_own(&Record { host, ..record(None) }), "host-b:42 (rsync)");
         assert_eq!(seen_by_own(&Record { pid, ..record(None) }), "host-a:43 (rsync)");
+        // A container with the same host name, in which each zklock is PID 1.
+        let process =
+            |started| Some(Box::new(Process { boot: "b".into(), namespace: "pid:[1]".into(), started }));
+        let own = Record { process: process(1), ..record(None) };
+        assert_eq!(
+            describe("n", &Record { process: process(2), ..own.clone() }.to_bytes(), Some(&own)),
+            "host-a:42 (rsync)"
+        );
     }
 
     #[test]

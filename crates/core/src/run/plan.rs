@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::environment::HeldLock;
 use crate::message::Message;
 use crate::path::LockPath;
+use crate::protocol::ServerTime;
 use crate::queue::name::{Family, Mode};
 use crate::time::BootTime;
 
@@ -28,9 +29,11 @@ pub struct Plan {
     pub has_credentials: bool,
     /// When the run began.
     pub began: BootTime,
+    /// The same by the host's clock.
+    pub began_at: ServerTime,
     /// When to give up waiting; `None`: never.
     pub give_up_at: Option<BootTime>,
-    /// How long an attempt may take to establish a connection and get a first answer, if there is no deadline.
+    /// How long the first connection and its first answer may take.
     pub connect_timeout: Duration,
     /// The option that sets it.
     pub connect_option: &'static str,
@@ -69,6 +72,8 @@ pub struct Plan {
 pub struct Surroundings {
     /// When the run begins.
     pub began: BootTime,
+    /// The same by the host's clock.
+    pub began_at: ServerTime,
     /// Whether zklock has a controlling terminal.
     pub has_terminal: bool,
     /// Whether a waiting line can be shown.
@@ -82,13 +87,19 @@ pub struct Surroundings {
 impl Plan {
     /// When to give up the first attempt to connect.
     pub fn connect_by(&self) -> BootTime {
-        self.give_up_at.unwrap_or(self.began + self.connect_timeout)
+        self.began + self.connect_timeout
     }
 
     /// When to give up altogether. Without a limit, zklock waits for servers too; with `-n` they have
     /// `connect_timeout`.
     pub fn try_until(&self) -> Option<BootTime> {
         self.give_up_at.or_else(|| self.nonblock.then(|| self.began + self.connect_timeout))
+    }
+
+    /// The time by the host's clock.
+    pub fn host_time(&self, now: BootTime) -> ServerTime {
+        let millis = i64::try_from(now.since(self.began).as_millis()).unwrap_or(i64::MAX);
+        ServerTime(self.began_at.0.saturating_add(millis))
     }
 
     /// The locks to queue for: those that aren't held around zklock.

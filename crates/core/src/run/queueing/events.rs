@@ -66,7 +66,7 @@ impl Queueing {
             Event::Held(path) => return self.holds(&path, ctx),
             Event::Busy { path, holder, data, since } => {
                 let (holder, held_since) = (who(&holder, &data, ctx), held_since(&data, since));
-                ctx.say_about(path, Message::busy(&holder, held_since));
+                ctx.say_about(path, Message::busy(&holder, held_since, ctx.plan.host_time(ctx.now)));
                 return Some(Next::leave(Exit::Code(ctx.plan.conflict_exit_code)));
             }
             Event::Revoked(path, by) => {

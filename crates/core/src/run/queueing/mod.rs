@@ -221,7 +221,8 @@ impl Queueing {
             return Next::fail_at(Some(path), Message::error("no_answer", text));
         }
         let predecessor = predecessor.as_deref();
-        ctx.say_about(path, Message::gave_up(waited, state.as_deref(), predecessor, held_since));
+        let at = ctx.plan.host_time(now);
+        ctx.say_about(path, Message::gave_up(waited, state.as_deref(), predecessor, held_since, at));
         Next::leave(Exit::Code(ctx.plan.conflict_exit_code))
     }
 }

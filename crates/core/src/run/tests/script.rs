@@ -52,6 +52,7 @@ pub(in crate::run) fn plan() -> Plan {
         chroot: String::new(),
         has_credentials: false,
         began: BootTime::from_start(BEGAN),
+        began_at: ServerTime(0),
         give_up_at: None,
         connect_timeout: seconds(10.0),
         connect_option: "--connect-timeout",

@@ -28,7 +28,7 @@ use zklock_core::leftover_nodes::LeftoverNodes;
 use zklock_core::monitor::{MonitorDriver, WorkerState};
 use zklock_core::pair::{Report, Stage};
 use zklock_core::path::LockPath;
-use zklock_core::protocol::Reply;
+use zklock_core::protocol::{Reply, ServerTime};
 use zklock_core::queue::name::Family;
 use zklock_core::run::{Driver, Effect, Input, PhaseName, Plan};
 use zklock_core::time::BootTime;
@@ -331,6 +331,7 @@ impl Zklock {
             chroot: String::new(),
             has_credentials: false,
             began,
+            began_at: ServerTime(0),
             conflict_exit_code: 124,
             session_timeout: Duration::from_nanos(contender.session_timeout),
             signal: 15,
