@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::unistd::{Pid, getpid, setsid};
+use nix::unistd::{AccessFlags, Pid, access, getpid, setsid};
 use thiserror::Error;
 use zklock_core::exit;
 use zklock_core::signal::{SIGTSTP, SIGTTIN, SIGTTOU};
@@ -64,12 +64,15 @@ impl Launch {
         Self { program: program.clone(), image, inherited }
     }
 
-    /// Checks that there is such a program, before anything waits for a lock.
+    /// Checks that there is such a program and that this user may run it, before anything waits for a lock.
     pub fn find(program: &OsStr) -> Result<(), SpawnError> {
-        if is_there(program) {
-            Ok(())
-        } else {
-            Err(SpawnError::NotFound(program.to_owned(), how_to_find(program)))
+        let found = candidates(program);
+        match found.first() {
+            None => Err(SpawnError::NotFound(program.to_owned(), how_to_find(program))),
+            Some(first) if !found.iter().any(|path| may_run(path)) => {
+                Err(SpawnError::CannotRun(program.to_owned(), why_denied(first).to_owned()))
+            }
+            Some(_) => Ok(()),
         }
     }
 
@@ -183,18 +186,26 @@ fn how_to_find(program: &OsStr) -> &'static str {
     }
 }
 
-/// The directories in which programs are looked up.
-fn path() -> impl Iterator<Item = PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|directory| directory.join(".")).collect::<Vec<_>>().into_iter()
+/// Where the system looks for a program without a slash in its name, if `PATH` isn't set.
+const DEFAULT_PATH: &str = "/usr/local/bin:/bin:/usr/bin";
+
+/// The files that a program of this name may be; one that can't be looked at may be there.
+fn candidates(program: &OsStr) -> Vec<PathBuf> {
+    if program.as_encoded_bytes().contains(&b'/') {
+        let is_there =
+            fs::metadata(program).map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |_| true);
+        return is_there.then(|| program.into()).into_iter().collect();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    let files = std::env::split_paths(&path).map(|directory| directory.join(".").join(program));
+    files.filter(|path| path.is_file()).collect()
 }
 
 /// Whether the program exists although the system reports that something wasn't found.
 fn is_there(program: &OsStr) -> bool {
-    if program.as_encoded_bytes().contains(&b'/') {
-        // What can't be looked at may be there.
-        return fs::metadata(program)
-            .map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |_| true);
-    }
-    path().any(|directory| directory.join(program).is_file())
+    !candidates(program).is_empty()
+}
+
+fn may_run(path: &Path) -> bool {
+    !path.is_dir() && access(path, AccessFlags::X_OK).is_ok()
 }
