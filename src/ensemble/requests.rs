@@ -39,7 +39,7 @@ pub(super) fn send_request<'a>(
     acl: &'a [Acl],
     request: Request,
 ) -> LocalFuture<'a, WatchedReply> {
-    let step = Step::first(request, may_hide(acl), clock::now);
+    let step = Step::first(request, may_hide(acl), clock::now());
     let sent = send(client, acl, &step);
     Box::pin(follow(client, acl, step, sent))
 }
@@ -79,11 +79,10 @@ async fn follow<'a>(
     }
 }
 
-/// Sends the calls of a step. The library sends a call when it is made, not when its future is polled.
+/// Sends the call of a step, and the one that is sent with it. The library sends a call when it is made, not when its future is polled.
 fn send<'a>(client: &'a Client, acl: &'a [Acl], step: &Step) -> (CallFuture<'a>, Option<CallFuture<'a>>) {
-    let (first, second) = step.calls();
-    let first = make_call(client, acl, first);
-    (first, second.map(|second| make_call(client, acl, second)))
+    let first = make_call(client, acl, step.call());
+    (first, step.second().map(|second| make_call(client, acl, second.call())))
 }
 
 fn make_call<'a>(client: &'a Client, acl: &'a [Acl], call: Call<'_>) -> CallFuture<'a> {

@@ -64,8 +64,8 @@ fn parent(play: &mut Play<'_>, who: usize) -> String {
 }
 
 fn create(play: &mut Play<'_>, who: usize, parent: &str) -> String {
-    let (prefix, data) = ("n-lock-".to_owned(), b"who".to_vec());
-    match play.request(who, 2, Request::Create { parent: parent.into(), prefix, data }) {
+    let path = format!("{parent}/n-lock-").into();
+    match play.request(who, 2, Request::Create { path, data: b"who".to_vec() }) {
         Some(Reply::Created(Ok(created))) => created.path.to_string(),
         _ => String::new(),
     }
@@ -207,7 +207,7 @@ fn missing(play: &mut Play<'_>) {
         (7, Request::Write(path.clone().into(), vec![], 0)),
         (8, Request::Delete(path.clone().into())),
         (9, Request::Confirm(vec![path.clone().into()])),
-        (10, Request::Create { parent: path.clone().into(), prefix: "n-".to_owned(), data: vec![] }),
+        (10, Request::Create { path: format!("{path}/n-").into(), data: vec![] }),
     ] {
         play.request(1, number, request);
     }
@@ -226,7 +226,7 @@ fn refused(play: &mut Play<'_>) {
         (5, Request::Watch(hidden.clone().into())),
         (6, Request::Write(none.clone().into(), vec![], 0)),
         (7, Request::Confirm(vec![none.clone().into()])),
-        (8, Request::Create { parent: none.clone().into(), prefix: "n-".to_owned(), data: vec![] }),
+        (8, Request::Create { path: format!("{none}/n-").into(), data: vec![] }),
         (9, Request::MakeParents(format!("{none}/more/below").into())),
     ] {
         play.request(1, number, request);

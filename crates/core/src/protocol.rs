@@ -13,12 +13,11 @@ use super::time::BootTime;
 /// A request to the ensemble. Requests of a session are carried out in the order in which they are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Request {
-    /// Create an ephemeral sequential node `parent/prefix…`.
+    /// Create an ephemeral sequential node.
     Create {
-        parent: NodePath,
-        /// The node's name without its number.
-        prefix: String,
-        /// The node's data, which describes its owner.
+        /// Its path without its number.
+        path: NodePath,
+        /// Its data, which describes its owner.
         data: Vec<u8>,
     },
     /// Create the lock path itself, and every missing node above it.

@@ -2,10 +2,9 @@
 //!
 //! A request is one call or several: a create is followed by a read if the ACL might hide the node, a list by a sync
 //! before it, a denied read by a look from above. [`Step`] decides that, for the real session and for the simulated one.
-//! The session sends the [calls](Step::calls) of a step together, and passes the answer to [`Step::answered`].
+//! The session sends the [call](Step::call) of a step, and passes the answer to [`Step::answered`].
 
 mod call;
-mod parents;
 mod step;
 
 pub use self::call::{Answer, Call, CallError, NodeKind, Refusal};

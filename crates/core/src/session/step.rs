@@ -1,63 +1,45 @@
 //! The steps of a request.
 
 use super::call::{Answer, Call, CallError, NodeKind, Refusal};
-use super::parents::Parents;
 use crate::path::NodePath;
 use crate::protocol::{LockNode, ReadNode, Reply, Request, RequestError};
 use crate::time::BootTime;
 
-/// A step of a request: what is under way, and for what.
+/// A step of a request: what is under way for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    Create {
-        path: String,
-        data: Vec<u8>,
-        may_hide: bool,
-    },
+pub struct Step {
+    request: Request,
+    doing: Doing,
+    /// Whether the ACL of new nodes might hide them from zklock.
+    may_hide: bool,
+    /// Just before the first call was sent.
+    sent: BootTime,
+}
+
+/// The call that is under way for a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Doing {
+    /// The request's own call.
+    First,
     /// Checks that the ACL lets zklock read the node that it has created. Otherwise it could hold the lock and never
     /// confirm that.
     See(LockNode),
-    Parents(Parents),
-    List(NodePath),
-    /// Syncs and lists. Both are sent together, and both are sent again if the sync is throttled, because a list from
+    /// Creates the node of the path that ends here: of the last node first, and of those above it only if they are
+    /// missing.
+    Parent(usize),
+    /// Lists after a sync. Both are sent together, and both are sent again if the sync is throttled, because a list from
     /// before the sync proves nothing.
-    CatchUpAndList(NodePath),
-    /// Reads and watches, and not by `exists`, which would leave a watch on a missing node that is never freed.
-    Watch(NodePath),
+    List,
     /// A server reveals nothing about a node that zklock may not read, not even to a watch set by `exists` (since
     /// CVE-2024-23944). The children of the lock path are watched instead, which wakes zklock more often than necessary.
-    WatchFromAbove(NodePath),
-    Get(NodePath),
+    WatchFromAbove,
     /// Reads the part of a node that needs no permission; since ZooKeeper 3.9 that is only its existence.
-    GetStat(NodePath),
-    Write {
-        path: NodePath,
-        data: Vec<u8>,
-        version: i32,
-    },
-    Delete {
-        path: NodePath,
-        version: Option<i32>,
-    },
-    /// If another client creates or deletes the record at the same time, the transaction is tried again.
-    RecordSuccess {
-        record: NodePath,
-        data: Vec<u8>,
-        node: NodePath,
-        exists: bool,
-    },
-    /// The quorum commits a transaction of checks like any write, and it wakes no waiter. Reads and pings would be
-    /// answered even by a partitioned follower, and `sync` by an isolated leader.
-    Confirm {
-        paths: Vec<NodePath>,
-        sent: BootTime,
-    },
-    /// The write shows the server's time.
-    Try {
-        nodes: Vec<NodePath>,
-        data: Vec<u8>,
-        writes: bool,
-    },
+    GetStat,
+    /// Creates the record that is missing. If another client creates or deletes it at the same time, the transaction is
+    /// tried again.
+    CreateRecord,
+    /// Tries without the write, which shows the server's time.
+    TryUnwritten,
 }
 
 /// What follows an answer.
@@ -69,66 +51,73 @@ pub enum FollowUp {
     Send(Step),
     /// Send the step after a pause: the server throttles.
     SendLater(Step),
-    /// The answer to the second call of the step decides, as if it were the only call of this one.
+    /// The answer to the [second](Step::second) step decides, which was sent with this one.
     Second(Step),
 }
 
 impl Step {
-    /// The first step of a request. Nodes are created with an ACL that `may_hide` them from zklock or not; `now` is asked
-    /// for just before the calls are sent.
-    pub fn first(request: Request, may_hide: bool, now: impl FnOnce() -> BootTime) -> Self {
-        match request {
-            Request::Create { parent, prefix, data } => {
-                Self::Create { path: format!("{parent}/{prefix}"), data, may_hide }
+    /// The first step of a request, which is `sent` now. Nodes are created with an ACL that `may_hide` them from zklock or
+    /// not.
+    pub fn first(request: Request, may_hide: bool, sent: BootTime) -> Self {
+        Self { request, doing: Doing::First, may_hide, sent }
+    }
+
+    fn to(&self, doing: Doing) -> Self {
+        Self { doing, ..self.clone() }
+    }
+
+    fn send(&self, doing: Doing) -> FollowUp {
+        FollowUp::Send(self.to(doing))
+    }
+
+    /// The step whose call is sent with this one's.
+    pub fn second(&self) -> Option<Self> {
+        let syncs = matches!((&self.request, &self.doing), (Request::CatchUpAndList(_), Doing::First));
+        syncs.then(|| self.to(Doing::List))
+    }
+
+    /// The call of this step.
+    pub fn call(&self) -> Call<'_> {
+        let create = |path, kind| Call::Create { path: self.node(path), data: &[], kind };
+        match (&self.request, &self.doing) {
+            (_, Doing::See(created)) => Call::GetData { path: created.path.as_str(), watch: false },
+            (Request::Create { path, data }, _) => {
+                Call::Create { path: path.as_str(), data, kind: NodeKind::EphemeralSequential }
             }
-            Request::MakeParents(path) => Self::Parents(Parents::new(path, NodeKind::Container)),
-            Request::CreatePersistent(path) => Self::Parents(Parents::new(path, NodeKind::Persistent)),
-            Request::List(path) => Self::List(path),
-            Request::CatchUpAndList(path) => Self::CatchUpAndList(path),
-            Request::Watch(path) => Self::Watch(path),
-            Request::Get(path) => Self::Get(path),
-            Request::Write(path, data, version) => Self::Write { path, data, version },
-            Request::Delete(path) => Self::Delete { path, version: None },
-            Request::DeleteUnchanged(path, version) => Self::Delete { path, version: Some(version) },
-            Request::RecordSuccess { record, data, node } => {
-                Self::RecordSuccess { record, data, node, exists: true }
+            (Request::MakeParents(path), _) => create(path, NodeKind::Container),
+            (Request::CreatePersistent(path), _) => create(path, NodeKind::Persistent),
+            (Request::CatchUpAndList(path), Doing::First) => Call::Sync { path: path.as_str() },
+            (Request::List(path) | Request::CatchUpAndList(path), _) => {
+                Call::GetChildren { path: path.as_str(), watch: false }
             }
-            Request::Confirm(paths) => Self::Confirm { paths, sent: now() },
-            Request::Try(nodes, data) => Self::Try { nodes, data, writes: true },
+            (Request::Watch(path), Doing::WatchFromAbove) => {
+                Call::GetChildren { path: path.split().0, watch: true }
+            }
+            // Not by `exists`, which would leave a watch on a missing node that is never freed.
+            (Request::Watch(path), _) => Call::GetData { path: path.as_str(), watch: true },
+            (Request::Get(path), Doing::GetStat) => Call::Exists { path: path.as_str() },
+            (Request::Get(path), _) => Call::GetData { path: path.as_str(), watch: false },
+            (Request::Write(path, data, version), _) => {
+                Call::SetData { path: path.as_str(), data, version: *version }
+            }
+            (Request::Delete(path), _) => Call::Delete { path: path.as_str(), version: None },
+            (Request::DeleteUnchanged(path, version), _) => {
+                Call::Delete { path: path.as_str(), version: Some(*version) }
+            }
+            (Request::RecordSuccess { record, data, node }, doing) => {
+                let exists = *doing != Doing::CreateRecord;
+                Call::Record { record: record.as_str(), data, exists, node: node.as_str() }
+            }
+            // The quorum commits a transaction of checks like any write, and it wakes no waiter. Reads and pings would be
+            // answered even by a partitioned follower, and `sync` by an isolated leader.
+            (Request::Confirm(paths), _) => Call::Check { paths },
+            (Request::Try(nodes, data), doing) => {
+                Call::Try { nodes, data, writes: *doing != Doing::TryUnwritten }
+            }
         }
     }
 
-    /// The call of this step, and the one that is sent with it.
-    pub fn calls(&self) -> (Call<'_>, Option<Call<'_>>) {
-        let call = match self {
-            Self::Create { path, data, .. } => {
-                Call::Create { path, data, kind: NodeKind::EphemeralSequential }
-            }
-            Self::See(created) => Call::GetData { path: created.path.as_str(), watch: false },
-            Self::Parents(parents) => parents.call(),
-            Self::List(path) => Call::GetChildren { path: path.as_str(), watch: false },
-            Self::CatchUpAndList(path) => {
-                let path = path.as_str();
-                return (Call::Sync { path }, Some(Call::GetChildren { path, watch: false }));
-            }
-            Self::Watch(path) => Call::GetData { path: path.as_str(), watch: true },
-            Self::WatchFromAbove(path) => Call::GetChildren { path: path.split().0, watch: true },
-            Self::Get(path) => Call::GetData { path: path.as_str(), watch: false },
-            Self::GetStat(path) => Call::Exists { path: path.as_str() },
-            Self::Write { path, data, version } => {
-                Call::SetData { path: path.as_str(), data, version: *version }
-            }
-            Self::Delete { path, version } => Call::Delete { path: path.as_str(), version: *version },
-            Self::RecordSuccess { record, data, node, exists } => {
-                Call::Record { record: record.as_str(), data, exists: *exists, node: node.as_str() }
-            }
-            Self::Confirm { paths, .. } => Call::Check { paths },
-            Self::Try { nodes, data, writes } => Call::Try { nodes, data, writes: *writes },
-        };
-        (call, None)
-    }
-
-    /// What follows from the answer to the step's first call.
+    /// What follows from the answer to the step's call.
     pub fn answered(self, answer: Result<Answer, CallError>) -> FollowUp {
         match answer {
             Ok(answer) => self.succeeded(answer),
@@ -142,98 +131,130 @@ impl Step {
     /// Whether the step is sent again if the server throttles it. A confirmation would count from too early a time, and a
     /// delete is followed by the close of the session.
     fn is_patient(&self) -> bool {
-        !matches!(self, Self::Delete { .. } | Self::Confirm { .. })
+        !matches!(self.request, Request::Delete(_) | Request::DeleteUnchanged(..) | Request::Confirm(_))
     }
 
     /// The reply for a request that fails here.
-    pub fn failed(self, why: RequestError) -> Reply {
-        match self {
-            Self::Create { .. } | Self::See(_) => Reply::Created(Err(why)),
-            Self::Parents(_) => Reply::ParentsMade(Err(why)),
-            Self::List(_) | Self::CatchUpAndList(_) => Reply::Listed(Err(why)),
-            Self::Watch(path) | Self::WatchFromAbove(path) | Self::Get(path) | Self::GetStat(path) => {
-                Reply::Read(path, Err(why))
-            }
-            Self::Write { .. } => Reply::Written(Err(why)),
-            Self::Delete { .. } => Reply::Deleted(Err(why)),
-            Self::RecordSuccess { .. } => Reply::SuccessRecorded(Err(why)),
-            Self::Confirm { sent, .. } => Reply::Confirmed(sent, Err(why)),
-            Self::Try { .. } => Reply::Tried(Err(why)),
+    pub fn failed(&self, why: RequestError) -> Reply {
+        match &self.request {
+            Request::Create { .. } => Reply::Created(Err(why)),
+            Request::MakeParents(_) | Request::CreatePersistent(_) => Reply::ParentsMade(Err(why)),
+            Request::List(_) | Request::CatchUpAndList(_) => Reply::Listed(Err(why)),
+            Request::Watch(path) | Request::Get(path) => Reply::Read(path.clone(), Err(why)),
+            Request::Write(..) => Reply::Written(Err(why)),
+            Request::Delete(_) | Request::DeleteUnchanged(..) => Reply::Deleted(Err(why)),
+            Request::RecordSuccess { .. } => Reply::SuccessRecorded(Err(why)),
+            Request::Confirm(_) => Reply::Confirmed(self.sent, Err(why)),
+            Request::Try(..) => Reply::Tried(Err(why)),
         }
     }
 
-    fn refused(self, refusal: Refusal, why: RequestError) -> FollowUp {
-        match (self, refusal, why) {
-            (Self::Parents(parents), refusal, why) => parents.refused(refusal, why),
+    fn refused(&self, refusal: Refusal, why: RequestError) -> FollowUp {
+        FollowUp::Reply(match (&self.request, &self.doing, refusal, why) {
+            (Request::MakeParents(path) | Request::CreatePersistent(path), _, refusal, why) => {
+                return self.not_made(path, refusal, why);
+            }
             // The create that returns the node's stat came with 3.5.
-            (step @ Self::Create { .. }, _, RequestError::Unsupported) => {
-                FollowUp::Reply(step.failed(RequestError::TooOld))
+            (Request::Create { .. }, Doing::First, _, RequestError::Unsupported) => {
+                self.failed(RequestError::TooOld)
             }
-            (step @ Self::See(_), _, RequestError::NoAuth) => {
-                FollowUp::Reply(step.failed(RequestError::Hidden))
-            }
-            (Self::See(created), _, why) if why != RequestError::ConnectionLost => {
-                FollowUp::Reply(Reply::Created(Ok(created)))
+            (_, Doing::See(_), _, RequestError::NoAuth) => self.failed(RequestError::Hidden),
+            (_, Doing::See(created), _, why) if why != RequestError::ConnectionLost => {
+                Reply::Created(Ok(created.clone()))
             }
             // Without the lock path there is nothing to catch up with; the list fails the same way.
-            (Self::CatchUpAndList(path), _, RequestError::NoNode) => FollowUp::Second(Self::List(path)),
-            (Self::Watch(path), _, RequestError::NoAuth) => FollowUp::Send(Self::WatchFromAbove(path)),
-            (Self::Get(path), _, RequestError::NoAuth) => FollowUp::Send(Self::GetStat(path)),
-            (Self::GetStat(path), _, RequestError::NoAuth) => {
-                FollowUp::Reply(Reply::Read(path, Ok(ReadNode::Hidden)))
+            (Request::CatchUpAndList(_), Doing::First, _, RequestError::NoNode) => {
+                return FollowUp::Second(self.to(Doing::List));
             }
-            (
-                Self::RecordSuccess { record, data, node, exists: true },
-                Refusal::Other,
-                RequestError::NoNode,
-            ) => FollowUp::Send(Self::RecordSuccess { record, data, node, exists: false }),
-            (Self::RecordSuccess { record, data, node, exists: false }, Refusal::NodeExists, _) => {
-                FollowUp::Send(Self::RecordSuccess { record, data, node, exists: true })
+            (Request::Watch(_), Doing::First, _, RequestError::NoAuth) => {
+                return self.send(Doing::WatchFromAbove);
             }
-            (Self::Try { nodes, data, writes: true }, Refusal::Later, RequestError::NoAuth) => {
-                FollowUp::Send(Self::Try { nodes, data, writes: false })
+            (Request::Get(_), Doing::First, _, RequestError::NoAuth) => return self.send(Doing::GetStat),
+            (Request::Get(path), Doing::GetStat, _, RequestError::NoAuth) => {
+                Reply::Read(path.clone(), Ok(ReadNode::Hidden))
             }
-            (step, _, why) => FollowUp::Reply(step.failed(why)),
+            (Request::RecordSuccess { .. }, Doing::First, Refusal::Other, RequestError::NoNode) => {
+                return self.send(Doing::CreateRecord);
+            }
+            (_, Doing::CreateRecord, Refusal::NodeExists, _) => return self.send(Doing::First),
+            (Request::Try(..), Doing::First, Refusal::Later, RequestError::NoAuth) => {
+                return self.send(Doing::TryUnwritten);
+            }
+            (.., why) => self.failed(why),
+        })
+    }
+
+    fn succeeded(&self, answer: Answer) -> FollowUp {
+        FollowUp::Reply(match (&self.request, &self.doing, answer) {
+            (Request::MakeParents(path) | Request::CreatePersistent(path), ..) => return self.made(path),
+            (Request::Create { .. }, Doing::First, Answer::Created(created)) if self.may_hide => {
+                return self.send(Doing::See(created));
+            }
+            (Request::Create { .. }, Doing::First, Answer::Created(created)) => Reply::Created(Ok(created)),
+            (_, Doing::See(created), _) => Reply::Created(Ok(created.clone())),
+            (Request::CatchUpAndList(_), Doing::First, _) => {
+                return FollowUp::Second(self.to(Doing::List));
+            }
+            (Request::List(_) | Request::CatchUpAndList(_), _, Answer::Children(names)) => {
+                Reply::Listed(Ok(names))
+            }
+            (Request::Watch(path), _, Answer::Children(names))
+                if !names.iter().any(|name| name == path.name()) =>
+            {
+                self.failed(RequestError::NoNode)
+            }
+            (Request::Watch(path), _, Answer::Children(_)) => {
+                return FollowUp::Watching(Reply::Read(path.clone(), Ok(ReadNode::Hidden)), path.clone());
+            }
+            (Request::Watch(path), _, Answer::Node(node)) => {
+                return FollowUp::Watching(Reply::Read(path.clone(), Ok(node.into())), path.clone());
+            }
+            (Request::Get(path), _, Answer::Node(node)) => Reply::Read(path.clone(), Ok(node.into())),
+            (Request::Write(..), _, Answer::Node(node)) => Reply::Written(Ok(node.modified)),
+            (Request::Delete(_) | Request::DeleteUnchanged(..), ..) => Reply::Deleted(Ok(())),
+            (Request::RecordSuccess { .. }, ..) => Reply::SuccessRecorded(Ok(())),
+            (Request::Confirm(_), ..) => Reply::Confirmed(self.sent, Ok(())),
+            (Request::Try(..), _, Answer::Node(node)) => Reply::Tried(Ok(Some(node.modified))),
+            (Request::Try(..), ..) => Reply::Tried(Ok(None)),
+            // No server answers a call with what belongs to another.
+            (.., answer) => self.failed(RequestError::Other(format!("unexpected answer: {answer:?}"))),
+        })
+    }
+
+    /// The node of a path that this step creates.
+    fn node<'a>(&self, path: &'a NodePath) -> &'a str {
+        match self.doing {
+            Doing::Parent(end) => &path.as_str()[..end],
+            _ => path.as_str(),
         }
     }
 
-    fn succeeded(self, answer: Answer) -> FollowUp {
-        FollowUp::Reply(match (self, answer) {
-            (Self::Parents(parents), _) => return parents.exists(),
-            (Self::Create { may_hide: true, .. }, Answer::Created(created)) => {
-                return FollowUp::Send(Self::See(created));
-            }
-            (Self::Create { .. }, Answer::Created(created)) | (Self::See(created), _) => {
-                Reply::Created(Ok(created))
-            }
-            (Self::List(_), Answer::Children(names)) => Reply::Listed(Ok(names)),
-            (Self::CatchUpAndList(path), _) => return FollowUp::Second(Self::List(path)),
-            (Self::Watch(path), Answer::Node(node)) => {
-                return FollowUp::Watching(Reply::Read(path.clone(), Ok(ReadNode::Seen(node))), path);
-            }
-            (Self::WatchFromAbove(path), Answer::Children(names)) => {
-                if !names.iter().any(|name| name == path.name()) {
-                    return FollowUp::Reply(Reply::Read(path, Err(RequestError::NoNode)));
-                }
-                return FollowUp::Watching(Reply::Read(path.clone(), Ok(ReadNode::Hidden)), path);
-            }
-            (Self::Get(path) | Self::GetStat(path), Answer::Node(node)) => {
-                Reply::Read(path, Ok(ReadNode::Seen(node)))
-            }
-            (Self::Write { .. }, Answer::Node(node)) => Reply::Written(Ok(node.modified)),
-            (Self::Delete { .. }, _) => Reply::Deleted(Ok(())),
-            (Self::RecordSuccess { .. }, _) => Reply::SuccessRecorded(Ok(())),
-            (Self::Confirm { sent, .. }, _) => Reply::Confirmed(sent, Ok(())),
-            (Self::Try { .. }, Answer::Node(node)) => Reply::Tried(Ok(Some(node.modified))),
-            (Self::Try { .. }, _) => Reply::Tried(Ok(None)),
-            // No server answers a call with what belongs to another.
-            (step, answer) => step.failed(RequestError::Other(format!("unexpected answer: {answer:?}"))),
-        })
+    /// The node exists: the next one below it is created, if any.
+    fn made(&self, path: &NodePath) -> FollowUp {
+        let (path, end) = (path.as_str(), self.node(path).len());
+        if end >= path.len() {
+            return FollowUp::Reply(Reply::ParentsMade(Ok(())));
+        }
+        let slash = path[end + 1..].find('/');
+        self.send(Doing::Parent(slash.map_or(path.len(), |slash| end + 1 + slash)))
     }
-}
 
-impl From<Parents> for Step {
-    fn from(parents: Parents) -> Self {
-        Self::Parents(parents)
+    fn not_made(&self, path: &NodePath, refusal: Refusal, why: RequestError) -> FollowUp {
+        let above = self.node(path).rsplit_once('/').map_or("", |(above, _)| above);
+        match (refusal, why) {
+            (Refusal::NodeExists, _) => self.made(path),
+            (_, RequestError::NoNode) if !above.is_empty() => self.send(Doing::Parent(above.len())),
+            // A server that denies the create has found the parent.
+            (_, RequestError::NoAuth) => {
+                let parent = if above.is_empty() { "/" } else { above };
+                FollowUp::Reply(self.failed(RequestError::NoCreate(parent.to_owned())))
+            }
+            // Servers before 3.5 have no containers.
+            (_, RequestError::Unsupported) if matches!(self.request, Request::MakeParents(_)) => {
+                let request = Request::CreatePersistent(path.clone());
+                FollowUp::Send(Self { request, ..self.to(Doing::First) })
+            }
+            (_, why) => FollowUp::Reply(self.failed(why)),
+        }
     }
 }

@@ -8,11 +8,11 @@ use RequestError::{ConnectionLost, NoAuth, NoNode, Unsupported};
 const NODE: &str = "/l/a/n";
 
 fn first(request: Request, may_hide: bool) -> Step {
-    Step::first(request, may_hide, || BootTime::from_nanos(7))
+    Step::first(request, may_hide, BootTime::from_nanos(7))
 }
 
 fn create(may_hide: bool) -> Step {
-    first(Request::Create { parent: "/l/a".into(), prefix: "n-".to_owned(), data: vec![1] }, may_hide)
+    first(Request::Create { path: "/l/a/n-".into(), data: vec![1] }, may_hide)
 }
 
 fn error(refusal: Refusal, why: RequestError) -> Result<Answer, CallError> {
@@ -52,7 +52,7 @@ fn next(next: FollowUp) -> Step {
 fn answered(mut step: Step, answers: Vec<Result<Answer, CallError>>) -> (Vec<String>, Reply) {
     let mut calls = vec![];
     for answer in answers {
-        calls.push(shown(step.calls().0));
+        calls.push(shown(step.call()));
         match step.answered(answer) {
             FollowUp::Send(next) | FollowUp::SendLater(next) => step = next,
             FollowUp::Reply(reply) | FollowUp::Watching(reply, _) => return (calls, reply),
@@ -109,11 +109,10 @@ fn a_server_without_the_create_that_returns_a_stat_is_too_old() {
 #[test]
 fn a_list_counts_only_after_the_sync_that_was_sent_with_it() {
     let step = || first(Request::CatchUpAndList("/l/a".into()), false);
-    assert_eq!(
-        step().calls(),
-        (Call::Sync { path: "/l/a" }, Some(Call::GetChildren { path: "/l/a", watch: false }))
-    );
-    let list = || Step::List("/l/a".into());
+    let list = || step().second().unwrap();
+    assert_eq!(step().call(), Call::Sync { path: "/l/a" });
+    assert_eq!(list().call(), Call::GetChildren { path: "/l/a", watch: false });
+    assert_eq!(list().second(), None);
     assert_eq!(step().answered(Ok(Answer::Done)), FollowUp::Second(list()));
     assert_eq!(step().answered(refused(NoNode)), FollowUp::Second(list()), "the list fails the same way");
     assert_eq!(step().answered(throttled()), FollowUp::SendLater(step()), "both again");
@@ -145,7 +144,7 @@ fn a_throttled_request_is_sent_again_but_a_confirmation_and_a_delete() {
 fn a_node_that_may_not_be_read_is_watched_from_above() {
     let watch = || first(Request::Watch(NODE.into()), false);
     let above = next(watch().answered(refused(NoAuth)));
-    assert_eq!(above.calls().0, Call::GetChildren { path: "/l/a", watch: true });
+    assert_eq!(above.call(), Call::GetChildren { path: "/l/a", watch: true });
     let listed = |name: &str| Ok(Answer::Children(vec![name.to_owned()]));
     let hidden = Reply::Read(NODE.into(), Ok(ReadNode::Hidden));
     assert_eq!(above.clone().answered(listed("n")), FollowUp::Watching(hidden, NODE.into()));
@@ -216,7 +215,7 @@ fn the_record_is_created_if_it_is_missing_and_written_if_it_is_there() {
 #[test]
 fn a_confirmation_counts_from_just_before_it_was_sent() {
     let confirm = first(Request::Confirm(vec![NODE.into()]), false);
-    assert!(matches!(confirm.calls().0, Call::Check { paths } if paths == [NodePath::from(NODE)]));
+    assert!(matches!(confirm.call(), Call::Check { paths } if paths == [NodePath::from(NODE)]));
     let at = BootTime::from_nanos(7);
     assert_eq!(confirm.clone().answered(Ok(Answer::Done)), FollowUp::Reply(Reply::Confirmed(at, Ok(()))));
     assert_eq!(confirm.answered(refused(NoNode)), FollowUp::Reply(Reply::Confirmed(at, Err(NoNode))));

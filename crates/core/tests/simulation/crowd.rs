@@ -181,8 +181,8 @@ fn add_nodes(world: &mut World, kind: Kind, count: usize) {
     let queued = world.ensemble.children(LOCK).len();
     for node in 0..count as u64 {
         let uuid = Uuid::from_u64_pair(mix(node ^ 1 << 40), node);
-        let (parent, prefix) = (LOCK.into(), prefix(Family::Curator, kind.mode(false), uuid));
-        let create = Request::Create { parent, prefix, data: vec![0; 150] };
+        let prefix = prefix(Family::Curator, kind.mode(false), uuid);
+        let create = Request::Create { path: format!("{LOCK}/{prefix}").into(), data: vec![0; 150] };
         world.ask(world.operator.unwrap(), Asker::Question(QuestionIndex(0)), create);
     }
     while world.ensemble.children(LOCK).len() < queued + count {

@@ -57,7 +57,7 @@ fn asker(number: usize) -> Asker {
 /// Shows a request on one line.
 fn shown(request: &Request) -> String {
     match request {
-        Request::Create { parent, prefix, .. } => format!("Create {parent}/{prefix}"),
+        Request::Create { path, .. } => format!("Create {path}"),
         Request::Write(path, _, version) => format!("Write {path} at {version}"),
         Request::RecordSuccess { record, node, .. } => format!("RecordSuccess {record} {node}"),
         request => format!("{request:?}"),

@@ -407,8 +407,8 @@ impl Contender {
     fn enter(&mut self) -> Reaction {
         // A new uuid for each attempt, so that a node left by an earlier attempt isn't taken for this one's.
         self.prefix = prefix(self.config.family, self.config.mode, self.config.ids.next());
-        let parent = self.path().node();
-        let create = Request::Create { parent, prefix: self.prefix.clone(), data: self.config.data.clone() };
+        let create =
+            Request::Create { path: self.path().child(&self.prefix), data: self.config.data.clone() };
         self.phase = Phase::Entering { created: None };
         // Requests of a session are served in order, so the listing contains the node.
         Reaction { requests: vec![create, self.list()], events: vec![] }

@@ -29,9 +29,9 @@ fn contender(nonblock: bool) -> Contender {
 /// The prefix of the node in a contender's first create.
 fn prefix(reaction: &Reaction) -> String {
     match reaction.requests.as_slice() {
-        [Request::Create { parent, prefix, .. }, Request::List(listed)] => {
-            assert_eq!((parent.as_str(), listed.as_str()), ("/locks/job", "/locks/job"));
-            prefix.clone()
+        [Request::Create { path, .. }, Request::List(listed)] => {
+            assert_eq!((path.split().0, listed.as_str()), ("/locks/job", "/locks/job"));
+            path.name().to_owned()
         }
         other => panic!("create and list must be sent together: {other:?}"),
     }

@@ -191,10 +191,9 @@ impl Claim {
             }
         }
         for request in reaction.requests {
-            if let Request::Create { parent, prefix, .. } = &request {
-                let path = format!("{parent}/{prefix}");
-                self.pending_create = Some(path.clone());
-                out.push(Effect::ReportCreate(path));
+            if let Request::Create { path, .. } = &request {
+                self.pending_create = Some(path.to_string());
+                out.push(Effect::ReportCreate(path.to_string()));
                 session.create_sent = Some(now);
             }
             out.push(Effect::Ask(Asker::Lock(lock), request));

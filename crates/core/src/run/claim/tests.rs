@@ -17,12 +17,7 @@ fn claim() -> Claim {
     let mut out = vec![];
     let connected = SessionChange::Connected { id: 7, timeout: T, began: at(0.0) };
     claim.session_changed(SessionKey(1), connected, at(0.0), &mut out);
-    let Some(Effect::Ask(_, Request::Create { prefix, .. })) =
-        out.iter().find(|effect| matches!(effect, Effect::Ask(_, Request::Create { .. })))
-    else {
-        panic!("no create in {out:?}");
-    };
-    let created = LockNode { path: format!("/locks/job/{prefix}0000000005").into(), czxid: 50 };
+    let created = LockNode { path: format!("/locks/job/{}0000000005", prefix_in(&out)).into(), czxid: 50 };
     reply(&mut claim, Asker::Lock(LockIndex(0)), Reply::Created(Ok(created)), 0.6);
     claim
 }
@@ -45,7 +40,7 @@ fn a_silence_is_that_of_the_connection_or_of_the_server() {
 /// The paths below which nodes are created, in order.
 fn creates(out: &[Effect]) -> Vec<&str> {
     let creates = out.iter().filter_map(|effect| match effect {
-        Effect::Ask(_, Request::Create { parent, .. }) => Some(parent.as_str()),
+        Effect::Ask(_, Request::Create { path, .. }) => Some(path.split().0),
         _ => None,
     });
     creates.collect()
@@ -65,7 +60,7 @@ fn claim_for_two() -> (Claim, Vec<Effect>) {
 /// The name with which a node is created, up to its number.
 fn prefix_in(asked: &[Effect]) -> &str {
     let mut prefixes = asked.iter().filter_map(|effect| match effect {
-        Effect::Ask(_, Request::Create { prefix, .. }) => Some(prefix.as_str()),
+        Effect::Ask(_, Request::Create { path, .. }) => Some(path.name()),
         _ => None,
     });
     prefixes.next().expect("a create")

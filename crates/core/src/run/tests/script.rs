@@ -427,7 +427,7 @@ fn who_asks(asker: Asker) -> String {
 
 fn asked(request: &Request) -> String {
     match request {
-        Request::Create { parent, prefix, data } => format!("create {parent}/{prefix}, {}", text(data)),
+        Request::Create { path, data } => format!("create {path}, {}", text(data)),
         Request::Write(path, data, version) => format!("write {path}, version {version}: {}", text(data)),
         Request::RecordSuccess { record, data, node } => {
             format!("write {record}: {}; delete {node}", text(data))

@@ -239,7 +239,7 @@ impl Client {
             Command::Ask(number, request) => {
                 let sent = self.clock(ensemble);
                 // Only an ACL that is an explicit list can exclude its author.
-                let step = Step::first(request, self.settings.acl != Acl::OPEN, || sent);
+                let step = Step::first(request, self.settings.acl != Acl::OPEN, sent);
                 self.send(ensemble, number, Work::Step(step));
             }
             Command::Release(nodes) => {
@@ -250,7 +250,8 @@ impl Client {
                     flight.work = Work::Ignored;
                 }
                 for path in nodes {
-                    self.send(ensemble, 0, Work::Step(Step::Delete { path, version: None }));
+                    let step = Step::first(Request::Delete(path), false, self.clock(ensemble));
+                    self.send(ensemble, 0, Work::Step(step));
                 }
                 self.send(ensemble, 0, Work::Close);
             }
@@ -262,17 +263,14 @@ impl Client {
         let Some(connection) = &mut self.connection else {
             return;
         };
-        let (first, second) = match &work {
-            Work::Step(step) => {
-                let (first, second) = step.calls();
-                let list = second.map(|second| (step::op(second, acl), step.clone()));
-                (step::op(first, acl), list)
-            }
+        let (op, second) = match &work {
+            Work::Step(step) => (step::op(step.call(), acl), step.second()),
             Work::Close | Work::Ignored => (Op::Close, None),
         };
-        connection.send(ensemble, now, Flight { number, work }, first);
-        if let Some((op, Step::CatchUpAndList(path))) = second {
-            connection.send(ensemble, now, Flight { number, work: Work::Step(Step::List(path)) }, op);
+        connection.send(ensemble, now, Flight { number, work }, op);
+        if let Some(second) = second {
+            let op = step::op(second.call(), acl);
+            connection.send(ensemble, now, Flight { number, work: Work::Step(second) }, op);
         }
     }
 
@@ -307,7 +305,7 @@ impl Client {
             Work::Close => return self.closed(ensemble),
             Work::Ignored => return,
         };
-        let watch = step::watch(step.calls().0);
+        let watch = step::watch(step.call());
         let next = step.answered(step::answer(result));
         if is_pair
             && !matches!(next, FollowUp::Second(_))

@@ -17,7 +17,7 @@ pub(super) enum Work {
 impl Work {
     /// Whether a second operation was sent along, whose answer counts only if the first one's answer says so.
     pub(super) fn is_pair(&self) -> bool {
-        matches!(self, Self::Step(step) if step.calls().1.is_some())
+        matches!(self, Self::Step(step) if step.second().is_some())
     }
 }
 

@@ -36,12 +36,8 @@ fn cycles(servers: usize, seed: u64, count: usize) -> (u64, u64) {
                         client.ask(&mut ensemble, 1, Request::MakeParents(parent.clone().into()));
                     }
                     ClientEvent::Reply(1, _) => {
-                        let (parent, prefix) = (parent.clone(), "n-lock-".to_owned());
-                        client.ask(
-                            &mut ensemble,
-                            2,
-                            Request::Create { parent: parent.into(), prefix, data: vec![] },
-                        );
+                        let path = format!("{parent}/n-lock-").into();
+                        client.ask(&mut ensemble, 2, Request::Create { path, data: vec![] });
                         client.ask(&mut ensemble, 3, Request::List("/locks/job".into()));
                     }
                     ClientEvent::Reply(2, Reply::Created(Ok(created))) => {
@@ -95,8 +91,7 @@ fn a_create_that_is_turned_away_is_sent_again() {
             Some(ClientEvent::Session(SessionChange::Connected { .. })) => {
                 ensemble.throttle(0, 2);
                 asked = ensemble.now();
-                let (parent, prefix) = (String::new(), "n-".to_owned());
-                client.ask(&mut ensemble, 1, Request::Create { parent: parent.into(), prefix, data: vec![] });
+                client.ask(&mut ensemble, 1, Request::Create { path: "/n-".into(), data: vec![] });
             }
             Some(ClientEvent::Reply(1, Reply::Created(result))) => {
                 created = Some((result.unwrap().path, ensemble.now()));

@@ -110,7 +110,7 @@ impl Storm {
 
     /// Sends a request. Each answer leads to the next request.
     fn ask(&mut self, who: usize) {
-        let (prefix, parent) = ("n-".to_owned(), "/locks".to_owned());
+        let parent = "/locks";
         let known = &mut self.known[who];
         known.asked += 1;
         let first = known.nodes.keys().next().cloned();
@@ -124,7 +124,7 @@ impl Storm {
                 let nodes = self.known[who].nodes.keys().map(|node| node.as_str().into()).collect();
                 return self.clients[who].release(&mut self.ensemble, nodes);
             }
-            _ => Request::Create { parent: parent.into(), prefix, data: vec![] },
+            _ => Request::Create { path: format!("{parent}/n-").into(), data: vec![] },
         };
         let number = self.known[who].asked;
         self.clients[who].ask(&mut self.ensemble, number, request);
