@@ -81,8 +81,8 @@ fn look(plan: &Plan, said: &[HeldLock], options: &Options) -> Result<Option<Vec<
             let held = sys::die_with(parent).map_err(Into::into).and_then(|()| ask(plan, said, options));
             if let Err(error) = &held {
                 match error.downcast_ref() {
-                    Some(message) => output::say(&plan.first, None, message),
-                    None => output::error(&plan.first, explain(error)),
+                    Some(message) => output::say(plan.first(), None, message),
+                    None => output::error(plan.first(), explain(error)),
                 }
             }
             output::drain(output::AT_THE_END);

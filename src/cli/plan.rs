@@ -14,7 +14,6 @@ impl Options {
         let nonblock = lock.gives_up_at_once();
         let (connect_timeout, connect_option) = lock.connect_limit(connection);
         Plan {
-            first: invocation.first_lock().clone(),
             locks: invocation.locks.clone(),
             mode: lock.mode(),
             family: lock.naming,

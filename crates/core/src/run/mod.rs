@@ -64,7 +64,7 @@ struct RunState {
     late: Duration,
 }
 
-/// The phase of the run.
+/// The phase of the run: docs/signals.md has a column for the reactions to signals in each.
 #[derive(Debug)]
 enum Phase {
     /// The run hasn't begun, or is over.
@@ -79,27 +79,6 @@ enum Phase {
     Recording(Recording),
     /// The locks or the places in the queue are being released.
     Releasing(Releasing),
-}
-
-/// The phases by name: docs/signals.md has a column for the reactions to signals in each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PhaseName {
-    /// There is no session yet.
-    Connecting,
-    /// In the queue.
-    Waiting,
-    /// The command is being started.
-    Starting,
-    /// The command runs.
-    Running,
-    /// The command is being stopped because the lock is lost or revoked.
-    Stopping,
-    /// A success is being recorded.
-    Recording,
-    /// The locks or the places in the queue are being released.
-    Releasing,
-    /// The run hasn't begun, or is over.
-    Done,
 }
 
 /// The next step after a phase.
@@ -157,7 +136,7 @@ impl Context<'_> {
 
     /// Writes a message about the run as a whole.
     fn say(&mut self, message: Message) {
-        self.say_about(self.plan.first.clone(), message);
+        self.say_about(self.plan.first().clone(), message);
     }
 
     fn say_about(&mut self, path: LockPath, message: Message) {
@@ -176,7 +155,7 @@ impl Context<'_> {
     /// The lock that zklock waits for or held last, or the first while there is none.
     fn path_to_show(&self) -> LockPath {
         let current = self.state.claim.session().and_then(|session| session.current());
-        current.unwrap_or(&self.plan.first).clone()
+        current.unwrap_or(self.plan.first()).clone()
     }
 
     /// Tells the present `wait` for the servers, or the one for other contenders, where that is due.
@@ -267,18 +246,9 @@ impl Run {
         [phase, self.state.progress.wake_at()].into_iter().flatten().min()
     }
 
-    /// The phase of the run.
-    pub fn phase(&self) -> PhaseName {
-        match &self.phase {
-            Phase::Done => PhaseName::Done,
-            Phase::Queueing(phase) if phase.is_connected() => PhaseName::Waiting,
-            Phase::Queueing(_) => PhaseName::Connecting,
-            Phase::Starting => PhaseName::Starting,
-            Phase::Running(phase) if phase.is_stopping() => PhaseName::Stopping,
-            Phase::Running(_) => PhaseName::Running,
-            Phase::Recording(_) => PhaseName::Recording,
-            Phase::Releasing(_) => PhaseName::Releasing,
-        }
+    /// Whether the command has ended or will not run, and the run ends.
+    pub fn is_leaving(&self) -> bool {
+        matches!(self.phase, Phase::Recording(_) | Phase::Releasing(_) | Phase::Done)
     }
 
     fn go(&mut self, next: Option<Next>, now: BootTime, out: &mut Vec<Effect>) {

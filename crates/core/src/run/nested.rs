@@ -24,7 +24,7 @@ impl Plan {
         for held in &held {
             if let Some(why) = too_weak(held, self.mode, self.family) {
                 let path = self.locks.iter().find(|path| held.is_of(&self.chroot, path));
-                return Err((path.unwrap_or(&self.first).clone(), Box::new(why)));
+                return Err((path.unwrap_or(self.first()).clone(), Box::new(why)));
             }
         }
         self.held = held;
@@ -40,7 +40,7 @@ impl Plan {
                 Err(why) => Message::error("not_started", why),
             }
         };
-        Err((self.first.clone(), Box::new(why)))
+        Err((self.first().clone(), Box::new(why)))
     }
 }
 

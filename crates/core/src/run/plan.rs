@@ -13,9 +13,7 @@ use crate::time::BootTime;
 #[derive(Debug, Clone)]
 #[allow(clippy::struct_excessive_bools, reason = "each answers a question of its own")]
 pub struct Plan {
-    /// The first lock of the command line: messages about the whole run name it.
-    pub first: LockPath,
-    /// All locks, in the user's order.
+    /// All locks, in the user's order: at least one.
     pub locks: Vec<LockPath>,
     /// What zklock asks for on each lock.
     pub mode: Mode,
@@ -85,6 +83,11 @@ pub struct Surroundings {
 }
 
 impl Plan {
+    /// The first lock of the command line: messages about the whole run name it.
+    pub fn first(&self) -> &LockPath {
+        &self.locks[0]
+    }
+
     /// When to give up the first attempt to connect.
     pub fn connect_by(&self) -> BootTime {
         self.began + self.connect_timeout

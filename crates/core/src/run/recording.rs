@@ -45,7 +45,7 @@ impl Recording {
         };
         let recording = Self {
             exit,
-            record: record_path(plan.first.as_str()),
+            record: record_path(plan.first().as_str()),
             success: LastSuccess { by, fencing_token: own.czxid },
             node: own.path,
             uncertain: false,

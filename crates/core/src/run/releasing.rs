@@ -171,7 +171,7 @@ impl Releasing {
         ctx.erase_line();
         let FinalExit { about, final_message, .. } = self.end.clone();
         if let Some(message) = final_message {
-            ctx.say_about(about.unwrap_or_else(|| ctx.plan.first.clone()), message);
+            ctx.say_about(about.unwrap_or_else(|| ctx.plan.first().clone()), message);
         }
     }
 }

@@ -167,7 +167,7 @@ impl Running {
         // Stop before reporting. A stop that has begun is only ever brought forward.
         let grace = if at_once { Duration::ZERO } else { plan.kill_after };
         self.happened(JobInput::MustStop { grace, kill_at }, ctx);
-        let path = path.unwrap_or_else(|| plan.first.clone());
+        let path = path.unwrap_or_else(|| plan.first().clone());
         if self.lost.is_none() || at_once {
             let kill_in = self.supervisor.kills_at().map(|at| now.until(at)).filter(|left| !left.is_zero());
             let message = lock_lost(&loss, &plan.command, plan.signal, kill_in);

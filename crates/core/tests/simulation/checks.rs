@@ -209,8 +209,8 @@ impl World {
             return Err(violation);
         }
         if let Some(index) = (0..self.zklocks.len()).find(|&index| !self.is_done(index)) {
-            let phase = self.zklocks[index].worker.phase();
-            return Err(format!("zklock {index} never ends: {phase:?}"));
+            let worker = &self.zklocks[index].worker;
+            return Err(format!("zklock {index} never ends: {:?}", worker.driver));
         }
         // The sessions of killed processes may live on for a while.
         let longest =

@@ -133,11 +133,6 @@ impl Contender {
         self.seen_busy
     }
 
-    /// Whether it holds the lock.
-    pub fn holds(&self) -> bool {
-        matches!(self.phase, Phase::Holding)
-    }
-
     /// Whether another client wrote to its node, possibly a request to give up the lock, and it hasn't been read yet.
     pub fn is_unread(&self) -> bool {
         self.own.as_ref().is_some_and(|own| own.unread)

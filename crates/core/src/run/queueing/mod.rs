@@ -28,7 +28,7 @@ const REPORT_GRACE: Duration = Duration::from_secs(3);
 pub(super) struct Queueing {
     /// With `--once-per`: whether the command is to run at all.
     once: Option<Once>,
-    connected: bool,
+    pub(super) connected: bool,
     /// When the client began to connect.
     connects_since: BootTime,
     /// When the client is to give up connecting.
@@ -55,7 +55,7 @@ impl Queueing {
         ctx.emit(connect);
         ctx.emit(Effect::Introduce);
         Self {
-            once: plan.once_per.map(|period| Once::new(&plan.first, period)),
+            once: plan.once_per.map(|period| Once::new(plan.first(), period)),
             connected: false,
             connects_since: ctx.now,
             connect_by,
@@ -65,10 +65,6 @@ impl Queueing {
             node_gone: None,
             leaving: false,
         }
-    }
-
-    pub(super) fn is_connected(&self) -> bool {
-        self.connected
     }
 
     pub(super) fn on(&mut self, input: Input, ctx: &mut Context<'_>) -> Option<Next> {

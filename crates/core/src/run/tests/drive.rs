@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::script::{OURS, TIMEOUT, plan, record, seconds};
 use crate::protocol::{Asker, LockIndex, LockNode, Reply, SessionChange, SessionKey};
 use crate::queue::contender::AttemptIds;
-use crate::run::{Driver, Effect, Input, Introduction, PhaseName, Plan, Turn};
+use crate::run::{Driver, Effect, Input, Introduction, Plan, Turn};
 use crate::signal::SIGTERM;
 use crate::time::BootTime;
 
@@ -57,7 +57,7 @@ fn other_inputs_come_before_the_check_of_the_time() {
     until_wait(&mut driver, plan.began, vec![]);
     driver.woken();
     let (effects, _) = until_wait(&mut driver, plan.began + seconds(60.0), vec![Input::Signal(SIGTERM)]);
-    assert_eq!(driver.run().phase(), PhaseName::Releasing);
+    assert!(driver.run().is_leaving());
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Say(..))), "{effects:?}");
 }
 

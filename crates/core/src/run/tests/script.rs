@@ -17,7 +17,7 @@ use crate::queue::contender::AttemptIds;
 use crate::queue::name::{Family, Mode};
 use crate::queue::once::record_path;
 use crate::queue::record::{Process, Record};
-use crate::run::{Effect, Input, Introduction, KillRound, LeaderChange, Plan, Run};
+use crate::run::{Effect, Input, Introduction, KillRound, LeaderChange, Phase, Plan, Run};
 use crate::time::BootTime;
 
 /// zklock's session, and another contender's.
@@ -44,7 +44,6 @@ pub(super) fn lock(path: &str) -> LockPath {
 /// `zklock /locks/a -- job`, which each test may change.
 pub(in crate::run) fn plan() -> Plan {
     Plan {
-        first: lock("/locks/a"),
         locks: vec![lock("/locks/a")],
         mode: Mode::Exclusive,
         family: Family::Curator,
@@ -328,11 +327,10 @@ impl Script {
 
     fn record(&mut self, said: &str, effects: &[Effect]) {
         let after = self.now.since(BootTime::from_start(BEGAN));
-        let phase = self.run.phase();
         let wake = self.run.wake_at(self.now).map(|at| at.since(BootTime::from_start(BEGAN)));
         let wake = wake.map_or_else(String::new, |wake| format!(", wakes at {wake:?}"));
         let mut line = |text: String| writeln!(self.transcript, "{}", shortened(&text)).unwrap();
-        line(format!("{after:?} {said} -> {phase:?}{wake}"));
+        line(format!("{after:?} {said} -> {}{wake}", phase(&self.run)));
         for effect in effects {
             match effect {
                 Effect::Connect { key, .. } => self.key = *key,
@@ -415,6 +413,19 @@ fn done(effect: &Effect) -> String {
         }
         Effect::Job(effect) => format!("{effect:?}"),
         other => format!("{other:?}"),
+    }
+}
+
+fn phase(run: &Run) -> &'static str {
+    match &run.phase {
+        Phase::Queueing(phase) if phase.connected => "Waiting",
+        Phase::Queueing(_) => "Connecting",
+        Phase::Starting => "Starting",
+        Phase::Running(phase) if phase.is_stopping() => "Stopping",
+        Phase::Running(_) => "Running",
+        Phase::Recording(_) => "Recording",
+        Phase::Releasing(_) => "Releasing",
+        Phase::Done => "Done",
     }
 }
 

@@ -276,7 +276,7 @@ fn a_stopped_waiter_leaves_the_queue_and_queues_again() {
 /// `zklock /locks/b /locks/a /locks/c -- job`, waiting for the first in order, `/locks/a`.
 fn waits_for_the_first_of_three(give_up_after: f64) -> Script {
     let locks: Vec<LockPath> = ["/locks/b", "/locks/a", "/locks/c"].into_iter().map(lock).collect();
-    let mut script = Script::of(Plan { first: locks[0].clone(), locks, ..with_deadline(give_up_after) });
+    let mut script = Script::of(Plan { locks, ..with_deadline(give_up_after) });
     script.behind(&[8], "web2");
     script
 }
@@ -352,7 +352,7 @@ fn a_contender_without_permission_says_so() {
 #[test]
 fn two_locks_are_queued_for_one_after_the_other() {
     let locks = vec![lock("/locks/b"), lock("/locks/a")];
-    let mut script = Script::of(Plan { first: locks[0].clone(), locks, ..plan() });
+    let mut script = Script::of(Plan { locks, ..plan() });
     script.connected().at(0.1).created(0, 1).listed(0, &[], 1);
     let own = script.own(1);
     script.read(&own, node(OURS, 1, &record("web1", 7))).at(0.2).created(1, 5).listed(1, &[4], 5);
@@ -388,7 +388,7 @@ fn a_slot_is_free_while_fewer_hold() {
 fn inside(mode: Mode, locks: &[&str]) -> Plan {
     let outer = vec![held("/locks/a", &format!("/locks/a/{}", other(3)), 3)];
     let locks: Vec<LockPath> = locks.iter().map(|path| lock(path)).collect();
-    Plan { outer, mode, first: locks[0].clone(), locks, ..plan() }
+    Plan { locks, mode, outer, ..plan() }
 }
 
 #[test]

@@ -30,7 +30,7 @@ use zklock_core::pair::{Report, Stage};
 use zklock_core::path::LockPath;
 use zklock_core::protocol::{Reply, ServerTime};
 use zklock_core::queue::name::Family;
-use zklock_core::run::{Driver, Effect, Input, PhaseName, Plan};
+use zklock_core::run::{Driver, Effect, Input, Plan};
 use zklock_core::time::BootTime;
 
 use self::sleep::Sleep;
@@ -114,7 +114,7 @@ pub(crate) struct Zklock {
 
 #[derive(Debug, Default)]
 pub(crate) struct Worker {
-    driver: Option<Driver>,
+    pub(crate) driver: Option<Driver>,
     alive: bool,
     pub(crate) frozen: bool,
     inbox: VecDeque<Input>,
@@ -171,11 +171,6 @@ struct Cleaner {
 }
 
 impl Worker {
-    /// The phase of its run, once it has begun.
-    pub(crate) fn phase(&self) -> Option<PhaseName> {
-        self.driver.as_ref().map(|driver| driver.run().phase())
-    }
-
     fn woken(&mut self) {
         if let Some(driver) = &mut self.driver {
             driver.woken();
@@ -271,7 +266,7 @@ impl Zklock {
 
     /// Whether it is giving up or releasing its locks.
     pub(crate) fn is_leaving(&self) -> bool {
-        matches!(self.worker.phase(), Some(PhaseName::Releasing | PhaseName::Recording | PhaseName::Done))
+        self.worker.driver.as_ref().is_some_and(|driver| driver.run().is_leaving())
     }
 
     pub(crate) fn main_session(&self) -> Option<ClientId> {
@@ -309,7 +304,6 @@ impl Zklock {
         let contender = &self.contender;
         let began = self.clock(now);
         let locks = contender.locks.iter().map(|path| LockPath::parse(OsStr::new(path)).unwrap());
-        let locks: Vec<LockPath> = locks.collect();
         let by_default = (Duration::from_secs(10), "--connect-timeout");
         let (connect_timeout, connect_option) = contender.wait.map_or(by_default, |wait| (wait, "-w"));
         Plan {
@@ -323,8 +317,7 @@ impl Zklock {
             progress: contender.progress,
             outer,
             held: vec![],
-            first: locks[0].clone(),
-            locks,
+            locks: locks.collect(),
             mode: contender.mode,
             family: Family::Curator,
             hosts: "zk:2181".to_owned(),
