@@ -1,6 +1,6 @@
 //! Calls that change nothing: reads and watches.
 
-use zklock_core::session::Answer;
+use zklock_core::request::Answer;
 use zookeeper_client::{Client, Error, Stat};
 
 use super::requests::{CallFuture, call_error};

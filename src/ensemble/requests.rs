@@ -1,12 +1,12 @@
 //! Carries out requests by the client library's calls. Which calls a request takes, and what follows from each answer,
-//! is decided in [`zklock_core::session`].
+//! is decided in [`zklock_core::request`].
 
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
 use async_io::Timer;
-use zklock_core::session::{Answer, Call, CallError, FollowUp, Refusal, Step};
+use zklock_core::request::{Answer, Call, CallError, FollowUp, Refusal, Step};
 use zookeeper_client::{Acl, Acls, Client, Error, OneshotWatcher};
 
 use super::failure::request_error;

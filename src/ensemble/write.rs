@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use futures::FutureExt;
-use zklock_core::session::{Answer, CallError, NodeKind, Refusal};
+use zklock_core::request::{Answer, CallError, NodeKind, Refusal};
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError, MultiWriteResult};
 
 use super::failure::request_error;

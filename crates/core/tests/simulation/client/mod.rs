@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`message`] | zklock's own types |
 //! | [`clock`] | a host's clock |
-//! | [`step`] | calls as operations of the simulated servers; `zklock_core::session` decides which calls |
+//! | [`step`] | calls as operations of the simulated servers; `zklock_core::request` decides which calls |
 //! | [`connection`] | one connection: requests under way, pings, silence |
 //! | [`connector`] | connecting and reconnecting; `zklock_core::connecting` decides how |
 //!
