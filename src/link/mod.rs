@@ -229,7 +229,7 @@ impl WorkerSide {
 
     /// Stops zklock as the terminal's signal would have done.
     pub fn stop(&self, signal: i32) {
-        self.send(&Report::Stop { signal, continued: self.continued });
+        self.send(&Report::Suspend { signal, continued: self.continued });
     }
 
     /// Continues the monitor if it is stopped: the command is continued, and a shell would have continued both.

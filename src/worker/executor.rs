@@ -11,7 +11,7 @@ use zklock_core::path::LockPath;
 use zklock_core::protocol::LockNode;
 use zklock_core::queue::contender::AttemptIds;
 use zklock_core::queue::name::Mode;
-use zklock_core::run::{Effect, End, Input, Introduction, Notice};
+use zklock_core::run::{Effect, End, Input, Introduction, Notification};
 
 use crate::ensemble::Settings;
 use crate::job::spawn::SpawnError;
@@ -158,7 +158,7 @@ impl<'a> Executor<'a> {
                 let answer = self.job.as_mut().map(|job| job.carry_out(effect)).transpose()?.flatten();
                 return Ok(answer.map_or(Done::Nothing, Done::Answer));
             }
-            Effect::Stop(signal) => self.worker.stop(signal),
+            Effect::Suspend(signal) => self.worker.stop(signal),
             Effect::ContinueMonitor => self.worker.continue_monitor(),
             Effect::SetDeadline(deadline) => {
                 self.worker.set_deadline(deadline);
@@ -173,7 +173,9 @@ impl<'a> Executor<'a> {
                 output::draw_line(&format!("{path}: {text}"), self.worker.monitor);
             }
             Effect::Line(None) => output::erase_line(),
-            Effect::Notify(Notice { status, extend }) => service_manager::notify(status.as_deref(), extend),
+            Effect::Notify(Notification { status, extend }) => {
+                service_manager::notify(status.as_deref(), extend);
+            }
             Effect::FlushOutput(limit) => {
                 output::drain(limit.min(output::WHILE_HELD));
                 return Ok(Done::Later);

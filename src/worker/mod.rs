@@ -40,8 +40,8 @@ pub fn work(mut worker: WorkerSide, plan: Plan, invocation: &Invocation, setting
     output::drain(output::AT_THE_END);
     match end {
         End::Exit(exit) => worker.show_exit(exit),
-        End::Leave(exit, leftover) => {
-            worker.send(&Report::Leave(exit));
+        End::ExitNow(exit, leftover) => {
+            worker.send(&Report::ExitNow(exit));
             // The remaining work needs none of the user's shell, terminal, pipes and files.
             sys::detach_from_caller();
             leftover.map(|leftover| clean(settings, &leftover, || false, |_| {}));

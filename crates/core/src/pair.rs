@@ -29,7 +29,7 @@ pub enum Report {
         nodes: Vec<LockNode>,
     },
     /// The command has stopped, or zklock is to stop before there is a command: stop the same way.
-    Stop {
+    Suspend {
         /// The terminal's signal that stopped it.
         signal: i32,
         /// How often the worker had been continued when it sent this. If it is more by now, the report is outdated.
@@ -38,7 +38,7 @@ pub enum Report {
     /// zklock exits this way, whatever happens from now on.
     Exit(Exit),
     /// As [`Exit`](Self::Exit), but immediately: the worker continues alone and deletes its nodes.
-    Leave(Exit),
+    ExitNow(Exit),
 }
 
 /// From the monitor to the worker.

@@ -31,7 +31,7 @@ pub struct Course<S> {
     due: Option<BootTime>,
     /// Whether there has been a connection. From then on it is always this session that is connected.
     is_open: bool,
-    ends_if_refused: bool,
+    refusals_end: bool,
     /// When to give up, as long as there is no session.
     deadline: Option<BootTime>,
 }
@@ -87,15 +87,15 @@ pub enum Outcome<S> {
 
 impl<S: Clone + PartialEq> Course<S> {
     /// The course of a new session, which asks for this timeout, and its first action. There is no session to be given up
-    /// if none was opened by the deadline, or if all servers refuse and `ends_if_refused`.
-    pub fn new(timeout: Duration, deadline: Option<BootTime>, ends_if_refused: bool) -> (Self, Action<S>) {
+    /// if none was opened by the deadline, or if all servers refuse and `refusals_end`.
+    pub fn new(timeout: Duration, deadline: Option<BootTime>, refusals_end: bool) -> (Self, Action<S>) {
         let course = Self {
             attempts: Attempts::new(timeout),
             pass: VecDeque::new(),
             asked: None,
             due: None,
             is_open: false,
-            ends_if_refused,
+            refusals_end,
             deadline,
         };
         let first = course.look_up();
@@ -165,7 +165,7 @@ impl<S: Clone + PartialEq> Course<S> {
     /// Asks the next server, or pauses after the last one.
     fn dial(&mut self, now: BootTime, random: &mut impl FnMut(usize) -> usize) -> Action<S> {
         let Some(server) = self.pass.pop_front() else {
-            let diagnoses = self.ends_if_refused && !self.is_open;
+            let diagnoses = self.refusals_end && !self.is_open;
             return if diagnoses { Action::Diagnose } else { self.end_pass(now, random) };
         };
         self.due = self.attempts.limit(now).map(|limit| now + limit);
@@ -202,8 +202,8 @@ mod tests {
     }
 
     impl Walk {
-        fn new(deadline: Option<Duration>, ends_if_refused: bool) -> Self {
-            let (course, first) = Course::new(T, deadline.map(|span| START + span), ends_if_refused);
+        fn new(deadline: Option<Duration>, refusals_end: bool) -> Self {
+            let (course, first) = Course::new(T, deadline.map(|span| START + span), refusals_end);
             assert_eq!(first, Action::LookUp(LONGEST_LOOK_UP));
             Self { course, now: START }
         }

@@ -89,7 +89,7 @@ pub enum WorkerFailure {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MonitorEffect {
     /// Stop by this signal of the terminal, unless zklock is continued meanwhile.
-    Stop(i32),
+    Suspend(i32),
     /// Kill the worker, which may be alive, and reap it. The answer is [`MonitorInput::Ended`].
     EndWorker,
     /// The worker is reaped, and no other process is to be ended. The answer is [`MonitorInput::Ended`].
@@ -244,13 +244,13 @@ impl Monitor {
                 (self.session_timeout, self.nodes) = (Duration::from_millis(session_timeout), nodes);
             }
             // A stop with an old count is outdated: the worker hadn't yet learned that zklock is continued.
-            Report::Stop { signal, continued } if is_watching && continued == self.continued => {
-                return vec![MonitorEffect::Stop(signal)];
+            Report::Suspend { signal, continued } if is_watching && continued == self.continued => {
+                return vec![MonitorEffect::Suspend(signal)];
             }
             // `DeadlineChanged` needs no effect, since the monitor reads the page next.
-            Report::DeadlineChanged | Report::Stop { .. } => {}
-            Report::Leave(exit) if is_watching => return self.finish(exit),
-            Report::Exit(exit) | Report::Leave(exit) => self.reported_exit = Some(exit),
+            Report::DeadlineChanged | Report::Suspend { .. } => {}
+            Report::ExitNow(exit) if is_watching => return self.finish(exit),
+            Report::Exit(exit) | Report::ExitNow(exit) => self.reported_exit = Some(exit),
         }
         vec![]
     }

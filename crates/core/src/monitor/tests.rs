@@ -52,7 +52,7 @@ fn an_ordinary_run_ends_as_the_worker_said() {
 #[test]
 fn a_worker_that_leaves_runs_on() {
     let mut monitor = monitor();
-    let left = monitor.on(at(1), MonitorInput::Reported(Report::Leave(Exit::Signal(2))));
+    let left = monitor.on(at(1), MonitorInput::Reported(Report::ExitNow(Exit::Signal(2))));
     assert_eq!(left, [exits(Exit::Signal(2))]);
     assert_eq!(worker_ended(&mut monitor, Death::Killed(9), Stage::Waiting), [], "it is over");
 }
@@ -61,7 +61,7 @@ fn a_worker_that_leaves_runs_on() {
 fn a_worker_that_leaves_and_ends_at_once_ends_zklock_once() {
     let mut monitor = monitor();
     assert_eq!(monitor.on(at(1), MonitorInput::WorkerDied(Death::Success)), []);
-    assert_eq!(monitor.on(at(1), MonitorInput::Reported(Report::Leave(Exit::Signal(2)))), []);
+    assert_eq!(monitor.on(at(1), MonitorInput::Reported(Report::ExitNow(Exit::Signal(2)))), []);
     let looked = MonitorInput::Looked(worker(Stage::Waiting));
     assert_eq!(monitor.on(at(1), looked), [exits(Exit::Signal(2))]);
 }
@@ -80,7 +80,7 @@ fn a_worker_that_has_ended_isn_t_frozen_although_its_deadline_has_passed() {
 fn a_worker_that_was_to_leave_and_was_killed_before_is_cleaned_up_first() {
     let (mut monitor, leftover) = with_a_node();
     worker_ended(&mut monitor, Death::Killed(9), Stage::Waiting);
-    assert_eq!(monitor.on(at(2), MonitorInput::Reported(Report::Leave(Exit::Signal(2)))), []);
+    assert_eq!(monitor.on(at(2), MonitorInput::Reported(Report::ExitNow(Exit::Signal(2)))), []);
     let ended = monitor.on(at(3), MonitorInput::Ended(worker(Stage::Waiting), None));
     assert_eq!(ended.last(), Some(&MonitorEffect::Clean(leftover)));
 }
@@ -95,8 +95,8 @@ fn an_exit_code_doesn_t_excuse_a_worker_that_is_killed_after_it() {
 #[test]
 fn zklock_stops_unless_it_was_continued_meanwhile() {
     let mut monitor = monitor();
-    let stop = |continued| MonitorInput::Reported(Report::Stop { signal: TSTP, continued });
-    let stops = [MonitorEffect::Stop(TSTP)];
+    let stop = |continued| MonitorInput::Reported(Report::Suspend { signal: TSTP, continued });
+    let stops = [MonitorEffect::Suspend(TSTP)];
     assert_eq!(monitor.on(at(1), stop(0)), stops);
     assert_eq!(monitor.on(at(1), MonitorInput::Relayed(SIGCONT)), []);
     assert_eq!(monitor.on(at(1), stop(0)), [], "it crossed the continue");

@@ -46,7 +46,7 @@ pub enum Effect {
     /// Act on the job. Without one there is nothing to do.
     Job(JobEffect),
     /// Have the monitor stop by this signal, as the command did, or as a command would that isn't started yet.
-    Stop(i32),
+    Suspend(i32),
     /// The command runs again: continue the monitor, if it is stopped.
     ContinueMonitor,
     /// Set when the monitor must end the command in place of a worker that is hung or stopped. Until then, other zklocks
@@ -60,7 +60,7 @@ pub enum Effect {
     /// Show this text about a lock below all messages if zklock has the terminal; `None`: erase it.
     Line(Option<(LockPath, String)>),
     /// Send this to the service manager.
-    Notify(Notice),
+    Notify(Notification),
     /// Wait until all messages are written, at most this long: the command, or the caller of a zklock that stops, may write
     /// then.
     FlushOutput(Duration),
@@ -104,7 +104,7 @@ impl From<JobEffect> for Effect {
 
 /// What the service manager is told at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub struct Notification {
     /// The state of zklock in one line; `None`: what the manager shows stays.
     pub status: Option<String>,
     /// How much longer the start or stop of the service may take.
@@ -116,5 +116,5 @@ pub struct Notice {
 pub enum End {
     Exit(Exit),
     /// zklock exits this way, and this process stays to delete what may be left.
-    Leave(Exit, Option<LeftoverNodes>),
+    ExitNow(Exit, Option<LeftoverNodes>),
 }

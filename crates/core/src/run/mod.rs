@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use self::claim::{Claim, Session};
 pub use self::drive::{Driver, Turn};
-pub use self::effect::{Effect, End, JobEffect, Notice};
+pub use self::effect::{Effect, End, JobEffect, Notification};
 pub use self::input::{Input, Introduction, KillRound, LeaderChange};
 pub use self::nested::Variables;
 pub use self::plan::{Plan, Surroundings};
@@ -39,7 +39,7 @@ use super::time::BootTime;
 use crate::queue::record::Record;
 
 /// The longest that the rest may take after the command: recording its success, the release, and the last messages.
-const LONGEST_END: Duration = Duration::from_secs(20);
+const LONGEST_REST: Duration = Duration::from_secs(20);
 
 /// The state machine of the worker.
 #[derive(Debug)]
@@ -58,9 +58,9 @@ struct RunState {
     monitor_died: bool,
     progress: Progress,
     /// zklock was stopped before there was a command, and hasn't been continued since.
-    stopped: bool,
+    suspended: bool,
     /// When the next input is due at the latest, and how late this one is.
-    due: Option<BootTime>,
+    wake_at: Option<BootTime>,
     late: Duration,
 }
 
@@ -193,8 +193,8 @@ impl Run {
             record: None,
             monitor_died: false,
             progress: Progress::default(),
-            stopped: false,
-            due: None,
+            suspended: false,
+            wake_at: None,
             late: Duration::ZERO,
         };
         Self { plan, state, phase: Phase::Done }
@@ -211,7 +211,7 @@ impl Run {
     /// Takes in an event that was noticed `now`.
     pub fn on(&mut self, now: BootTime, input: Input) -> Vec<Effect> {
         let mut out = vec![];
-        self.state.late = self.state.due.map_or(Duration::ZERO, |due| now.since(due));
+        self.state.late = self.state.wake_at.map_or(Duration::ZERO, |at| now.since(at));
         self.state.monitor_died |= matches!(input, Input::MonitorDied);
         if let Input::Session(key, SessionChange::ServersSay(servers)) = input {
             if self.state.claim.is_of(key) {
@@ -229,7 +229,7 @@ impl Run {
             Phase::Releasing(phase) => phase.on(input, &mut ctx),
         };
         self.go(next, now, &mut out);
-        self.state.due = self.wake_at(now);
+        self.state.wake_at = self.wake_at(now);
         out
     }
 

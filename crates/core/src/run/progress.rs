@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Context, Effect, Notice};
+use super::{Context, Effect, Notification};
 use crate::message::Message;
 use crate::path::LockPath;
 use crate::protocol::ServerTime;
@@ -177,6 +177,6 @@ impl Progress {
 pub(super) fn tell_manager(state: &str, extend: Duration, ctx: &mut Context<'_>) {
     if ctx.plan.notifies {
         let status = ctx.plan.outer.is_empty().then(|| format!("{}: {state}", ctx.path_to_show()));
-        ctx.emit(Effect::Notify(Notice { status, extend }));
+        ctx.emit(Effect::Notify(Notification { status, extend }));
     }
 }

@@ -88,7 +88,7 @@ impl Releasing {
             }
             Input::Signal(signal) if self.kind == ReleaseKind::PlaceInQueue && ends_waiting(signal) => {
                 ctx.erase_line();
-                return Some(Next::Finish(End::Leave(Exit::Signal(signal), ctx.state.claim.left_behind())));
+                return Some(Next::Finish(End::ExitNow(Exit::Signal(signal), ctx.state.claim.left_behind())));
             }
             Input::MonitorDied => {
                 ctx.emit(Effect::Detach);
@@ -164,7 +164,7 @@ impl Releasing {
         };
         ctx.say_of_own_nodes(&Message::warning("release_unconfirmed", said));
         self.say_final_message(ctx);
-        Next::Finish(End::Leave(self.end.exit, ctx.state.claim.left_behind()))
+        Next::Finish(End::ExitNow(self.end.exit, ctx.state.claim.left_behind()))
     }
 
     fn say_final_message(&self, ctx: &mut Context<'_>) {

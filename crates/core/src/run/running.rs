@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::JobEffect::LookAtChildren;
 use super::progress::{EXTENSION, Shown, Wait, tell_manager};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
-use super::{Context, Effect, Input, KillRound, LONGEST_END, LeaderChange, Next, Plan};
+use super::{Context, Effect, Input, KillRound, LONGEST_REST, LeaderChange, Next, Plan};
 use crate::exit::{self, Exit};
 use crate::lease::Lease;
 use crate::loss::{Loss, Silence};
@@ -209,15 +209,15 @@ impl Running {
     }
 
     fn happened(&mut self, input: JobInput, ctx: &mut Context<'_>) {
-        let was_stopped = self.supervisor.is_stopped();
+        let was_suspended = self.supervisor.is_suspended();
         for effect in self.supervisor.on(input, ctx.now) {
-            if let Effect::Stop(signal) = effect {
+            if let Effect::Suspend(signal) = effect {
                 report_suspension(signal, ctx);
             }
             ctx.emit(effect);
         }
-        if self.supervisor.is_stopped() != was_stopped {
-            ctx.state.claim.mark_stopped(!was_stopped, ctx.now, ctx.out);
+        if self.supervisor.is_suspended() != was_suspended {
+            ctx.state.claim.mark_stopped(!was_suspended, ctx.now, ctx.out);
         }
     }
 
@@ -230,7 +230,8 @@ impl Running {
     }
 
     fn record_held_at(&self) -> Option<BootTime> {
-        let is_quiet = self.lost.is_none() && !self.supervisor.is_stopping() && !self.supervisor.is_stopped();
+        let is_quiet =
+            self.lost.is_none() && !self.supervisor.is_stopping() && !self.supervisor.is_suspended();
         self.record_held_at.filter(|_| is_quiet)
     }
 
@@ -262,10 +263,10 @@ impl Running {
         let stop_at = stop_at.filter(|&at| self.lost.is_none() || at > now);
         // A timer is late while the boot clock is slowed down, so both clocks are read at least this often.
         let look = lease.map(|lease| now + lease.step() / 2);
-        let look = look.filter(|_| claim.next_due().is_none() || self.supervisor.is_stopping());
+        let look = look.filter(|_| claim.due().is_none() || self.supervisor.is_stopping());
         let kill_again = self.kill_again_at.filter(|_| self.supervisor.is_stopping());
         let moments =
-            [stop_at, look, kill_again, claim.next_due(), self.supervisor.kills_at(), self.record_held_at()];
+            [stop_at, look, kill_again, claim.due(), self.supervisor.kills_at(), self.record_held_at()];
         moments.into_iter().flatten().min()
     }
 
@@ -275,7 +276,7 @@ impl Running {
             (JobEnd::Stopped, _) => Exit::Code(exit::LOST),
             (JobEnd::ByItself, status) => status.unwrap_or(Exit::Code(exit::FAILURE)),
         };
-        ctx.emit(Effect::CommandIsOver(exit, LONGEST_END));
+        ctx.emit(Effect::CommandIsOver(exit, LONGEST_REST));
         if let (Some((loss, path)), JobEnd::Stopped) = (self.lost.clone(), end) {
             let lease = ctx.state.claim.lease();
             let after = lease.map(|lease| ctx.now.since(lease.last_confirmed()));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::progress::tell_manager;
 use super::releasing::{FinalExit, ReleaseKind};
 use super::variables::{held_locks, variables};
-use super::{Context, Effect, Input, LONGEST_END, Next};
+use super::{Context, Effect, Input, LONGEST_REST, Next};
 use crate::exit::Exit;
 use crate::lease::Lease;
 use crate::message::Message;
@@ -40,7 +40,7 @@ pub(super) fn on(input: Input, ctx: &mut Context<'_>) -> Option<Next> {
         }
         Err((code, why)) => {
             let exit = Exit::Code(code);
-            ctx.emit(Effect::CommandIsOver(exit, LONGEST_END));
+            ctx.emit(Effect::CommandIsOver(exit, LONGEST_REST));
             ctx.say(Message::error("not_started", why));
             Next::Release(ReleaseKind::Locks, FinalExit { exit, about: None, final_message: None })
         }

@@ -124,7 +124,7 @@ fn effects(acts: &[Act], times: &[usize], stage: Stage) -> Vec<MonitorEffect> {
                         driver.answer(MonitorInput::Ended(played.worker(), None));
                     }
                     MonitorEffect::Clean(_) => driver.answer(MonitorInput::Cleaned(true)),
-                    MonitorEffect::Stop(_) | MonitorEffect::ExtendTimeout(_) | MonitorEffect::Say(_) => {}
+                    MonitorEffect::Suspend(_) | MonitorEffect::ExtendTimeout(_) | MonitorEffect::Say(_) => {}
                 }
             }
             MonitorTurn::Wait(until) => {
@@ -187,9 +187,9 @@ fn reports() -> Vec<Report> {
     vec![
         Report::DeadlineChanged,
         Report::Nodes { session_timeout: 4000, nodes },
-        Report::Stop { signal: SIGTSTP, continued: 0 },
+        Report::Suspend { signal: SIGTSTP, continued: 0 },
         Report::Exit(Exit::Code(7)),
-        Report::Leave(LEFT),
+        Report::ExitNow(LEFT),
     ]
 }
 
@@ -208,13 +208,13 @@ fn zklock_ends_once_in_every_order_of_reports_death_and_signals() {
 
 #[test]
 fn a_worker_that_leaves_decides_the_exit_whenever_its_death_is_noticed() {
-    in_every_order(&[Report::Leave(LEFT)], Death::Success, |acts, effects| {
+    in_every_order(&[Report::ExitNow(LEFT)], Death::Success, |acts, effects| {
         assert_eq!(effects, [MonitorEffect::Finish(LEFT)], "{acts:?}");
     });
     let killed = |_: &[Act], effects: &[MonitorEffect]| {
         assert_eq!(effects.last(), Some(&MonitorEffect::Finish(LEFT)));
     };
-    in_every_order(&[Report::Leave(LEFT)], Death::Killed(9), killed);
+    in_every_order(&[Report::ExitNow(LEFT)], Death::Killed(9), killed);
 }
 
 #[test]

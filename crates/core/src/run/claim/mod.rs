@@ -253,7 +253,7 @@ impl Claim {
     }
 
     /// When [`confirm_if_due`](Self::confirm_if_due) next has something to do.
-    pub fn next_due(&self) -> Option<BootTime> {
+    pub fn due(&self) -> Option<BootTime> {
         self.session.as_ref()?.due()
     }
 

@@ -25,7 +25,7 @@ impl Queueing {
             }
             Event::Lost(_) | Event::Closed | Event::Unreachable(_) if self.leaving => {
                 (self.leaving, self.connected) = (false, false);
-                if !ctx.state.stopped {
+                if !ctx.state.suspended {
                     self.queue_again(ctx);
                 }
             }

@@ -96,11 +96,11 @@ impl Queueing {
 
     /// When there is something to do if nothing happens before.
     pub(super) fn wake_at(&self, plan: &Plan, state: &RunState) -> Option<BootTime> {
-        [self.give_up_at(plan, state.stopped), state.claim.next_due()].into_iter().flatten().min()
+        [self.give_up_at(plan, state.suspended), state.claim.due()].into_iter().flatten().min()
     }
 
-    fn give_up_at(&self, plan: &Plan, stopped: bool) -> Option<BootTime> {
-        if self.connected || stopped {
+    fn give_up_at(&self, plan: &Plan, suspended: bool) -> Option<BootTime> {
+        if self.connected || suspended {
             return plan.try_until();
         }
         self.connect_by.map(|deadline| deadline + REPORT_GRACE)
@@ -115,7 +115,7 @@ impl Queueing {
             Ok(may_start) => may_start,
             Err(why) => return Some(Next::fail(*why)),
         };
-        let is_shown = !ctx.state.stopped && !self.leaving;
+        let is_shown = !ctx.state.suspended && !self.leaving;
         ctx.show(self.wait(ctx), if is_shown { Shown::Everywhere } else { Shown::Nowhere });
         if may_start {
             self.say_acquired(ctx);
@@ -130,7 +130,7 @@ impl Queueing {
                 return Some(next);
             }
         }
-        self.give_up_at(ctx.plan, ctx.state.stopped)
+        self.give_up_at(ctx.plan, ctx.state.suspended)
             .is_some_and(|at| at <= now)
             .then(|| self.out_of_time(ctx))
     }
@@ -153,7 +153,7 @@ impl Queueing {
 
     /// Stops zklock, and leaves the queue. No command is running yet that could stop with it.
     fn suspend(&mut self, ctx: &mut Context<'_>) {
-        ctx.state.stopped = true;
+        ctx.state.suspended = true;
         let claim = &ctx.state.claim;
         if claim.has_begun() && !claim.is_over() && !self.leaving {
             self.leaving = true;
@@ -164,12 +164,12 @@ impl Queueing {
         ctx.erase_line();
         // The message is written before the shell's prompt.
         ctx.emit(Effect::FlushOutput(ctx.state.claim.time_to_spare()));
-        ctx.emit(Effect::Stop(SIGTSTP));
+        ctx.emit(Effect::Suspend(SIGTSTP));
     }
 
     /// zklock was continued, or couldn't stop.
     fn go_on(&mut self, ctx: &mut Context<'_>) {
-        if std::mem::take(&mut ctx.state.stopped) {
+        if std::mem::take(&mut ctx.state.suspended) {
             let text = "continued: queueing again at the end";
             ctx.say_of_current(Message::step("requeued", text).with("reason", "suspended"));
             if !self.leaving {
@@ -196,10 +196,10 @@ impl Queueing {
         let waited = now.since(ctx.plan.began);
         let session = claim.session().filter(|_| self.connected);
         let is_busy = claim.seen_busy()
-            && (ctx.state.stopped
+            && (ctx.state.suspended
                 || session.is_some_and(|session| !session.all_held() && session.silent_for(now).is_none()));
         let progress = &ctx.state.progress;
-        let state = if ctx.state.stopped {
+        let state = if ctx.state.suspended {
             Some("stopped".to_owned())
         } else if is_busy {
             progress.place.as_ref().map(|_| progress.sentence(None, ctx))
@@ -211,7 +211,7 @@ impl Queueing {
         let path = ctx.path_to_show();
         let place = ctx.state.progress.place.as_ref();
         let predecessor = place.map(|place| place.predecessor.clone());
-        let held_since = place.filter(|_| !ctx.state.stopped).and_then(|place| place.held_since);
+        let held_since = place.filter(|_| !ctx.state.suspended).and_then(|place| place.held_since);
         if !is_busy {
             let text = message::gave_up(waited, state.as_deref());
             return Next::fail_at(Some(path), Message::error("no_answer", text));

@@ -20,7 +20,7 @@ impl Queueing {
     /// renew it.
     pub(super) fn may_start(&mut self, ctx: &mut Context<'_>) -> Result<bool, Box<Message>> {
         let Some(session) = ctx.state.claim.session() else { return Ok(false) };
-        if self.node_gone.is_some() || ctx.state.stopped || self.leaving || !session.all_held() {
+        if self.node_gone.is_some() || ctx.state.suspended || self.leaving || !session.all_held() {
             return Ok(false);
         }
         // Another client's write to zklock's node may revoke the lock; the node is being read.

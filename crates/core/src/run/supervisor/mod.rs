@@ -56,7 +56,7 @@ pub(super) struct Supervisor {
     /// The signals that were forwarded to the job.
     forwarded: BTreeSet<i32>,
     /// The leader was stopped and hasn't been continued.
-    leader_stopped: bool,
+    leader_suspended: bool,
     /// No process of the job may be left.
     stopping: Option<Stopping>,
     over: Option<JobEnd>,
@@ -79,7 +79,7 @@ impl Supervisor {
             single_child: plan.single_child,
             has_terminal: plan.has_terminal,
             forwarded: BTreeSet::new(),
-            leader_stopped: false,
+            leader_suspended: false,
             stopping: None,
             over: None,
         }
@@ -98,7 +98,7 @@ impl Supervisor {
         match input {
             // `fg` continues the whole group itself.
             JobInput::Signalled(SIGCONT) if self.has_terminal => {
-                self.leader_stopped.then_some(Resume.into()).into_iter().collect()
+                self.leader_suspended.then_some(Resume.into()).into_iter().collect()
             }
             JobInput::Signalled(signal) => {
                 self.forwarded.insert(signal);
@@ -108,13 +108,13 @@ impl Supervisor {
                 [forward].into_iter().chain(also).map(Effect::Job).collect()
             }
             JobInput::Leader(LeaderChange::Stopped(signal)) => {
-                self.leader_stopped = true;
+                self.leader_suspended = true;
                 // The kernel doesn't stop zklock by this one if no process could continue it.
                 let signal = if signal == SIGSTOP { SIGTSTP } else { signal };
-                self.has_terminal.then_some(Effect::Stop(signal)).into_iter().collect()
+                self.has_terminal.then_some(Effect::Suspend(signal)).into_iter().collect()
             }
             JobInput::Leader(LeaderChange::Continued) => {
-                self.leader_stopped = false;
+                self.leader_suspended = false;
                 self.has_terminal.then_some(Effect::ContinueMonitor).into_iter().collect()
             }
             // No command ends itself like that, nor can it end its children then. Someone who kills it may have killed
@@ -212,8 +212,8 @@ impl Supervisor {
     }
 
     /// Whether the job's leader is stopped.
-    pub(super) fn is_stopped(&self) -> bool {
-        self.leader_stopped && self.stopping.is_none() && self.over.is_none()
+    pub(super) fn is_suspended(&self) -> bool {
+        self.leader_suspended && self.stopping.is_none() && self.over.is_none()
     }
 
     /// What ended the job, once it is gone and reaped.

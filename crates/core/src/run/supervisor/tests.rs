@@ -126,10 +126,10 @@ fn a_second_signal_within_the_grace_kills_immediately() {
 fn at_a_terminal_zklock_stops_and_continues_with_the_first_process() {
     for (signal, stops) in [(SIGTTIN, SIGTTIN), (SIGTTOU, SIGTTOU), (SIGTSTP, SIGTSTP), (SIGSTOP, SIGTSTP)] {
         let mut supervisor = at_a_terminal();
-        assert_eq!(supervisor.on(leader_stopped(signal), NOW), [Effect::Stop(stops)]);
-        assert!(supervisor.is_stopped());
+        assert_eq!(supervisor.on(leader_stopped(signal), NOW), [Effect::Suspend(stops)]);
+        assert!(supervisor.is_suspended());
         assert_eq!(supervisor.on(CONTINUED, NOW), [Effect::ContinueMonitor]);
-        assert!(!supervisor.is_stopped());
+        assert!(!supervisor.is_suspended());
     }
 }
 
@@ -137,9 +137,9 @@ fn at_a_terminal_zklock_stops_and_continues_with_the_first_process() {
 fn without_a_terminal_only_the_command_stops() {
     let mut supervisor = running_job();
     assert_eq!(supervisor.on(leader_stopped(SIGSTOP), NOW), []);
-    assert!(supervisor.is_stopped());
+    assert!(supervisor.is_suspended());
     assert_eq!(supervisor.on(CONTINUED, NOW), []);
-    assert!(!supervisor.is_stopped());
+    assert!(!supervisor.is_suspended());
 }
 
 #[test]

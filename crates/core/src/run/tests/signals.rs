@@ -20,10 +20,10 @@ fn reaction(script: &mut Script, signal: i32) -> &'static str {
     effects.extend(script.effects(Input::Tick));
     let words = effects.iter().find_map(|effect| match effect {
         Effect::Release(_) => Some("leaves the queue"),
-        Effect::Finish(End::Leave(exit, _)) if *exit == Exit::Signal(signal) => Some("ends at once"),
+        Effect::Finish(End::ExitNow(exit, _)) if *exit == Exit::Signal(signal) => Some("ends at once"),
         Effect::Job(SignalGroup(sent)) if *sent == signal => Some("forwarded"),
         Effect::Job(Kill { .. }) => Some("KILL to the job immediately"),
-        Effect::Stop(_) => Some("stops the monitor"),
+        Effect::Suspend(_) => Some("stops the monitor"),
         Effect::Job(SignalGroup(_) | SignalAll(_) | Reap) | Effect::Finish(_) => Some("does something else"),
         _ => None,
     });

@@ -57,9 +57,9 @@ pub(super) fn scenes() -> Vec<(&'static str, usize, Scene)> {
         let nodes = vec![LockNode { path: "/l/a/n".into(), czxid: 5 }];
         Reports(Report::Nodes { session_timeout: 4_000, nodes })
     };
-    let leaves = || Reports(Report::Leave(LEFT));
+    let leaves = || Reports(Report::ExitNow(LEFT));
     let exits = || Reports(Report::Exit(Exit::Code(7)));
-    let stops = || Reports(Report::Stop { signal: SIGTSTP, continued: 0 });
+    let stops = || Reports(Report::Suspend { signal: SIGTSTP, continued: 0 });
     let ended = Dies(Death::Success);
     let killed = Dies(Death::Killed(9));
     let (runs, is_over) = (Writes(Stage::Running), Writes(Stage::Over));
@@ -138,7 +138,7 @@ impl State<'_> {
     fn sent(&mut self, report: Report) {
         match &report {
             Report::Nodes { nodes, .. } => self.nodes.clone_from(nodes),
-            Report::Exit(exit) | Report::Leave(exit) => self.said = Some(*exit),
+            Report::Exit(exit) | Report::ExitNow(exit) => self.said = Some(*exit),
             _ => {}
         }
         self.reports.push_back(report);
@@ -258,10 +258,10 @@ pub(super) fn run(scene: &Scene, choices: &mut Choices) -> choices::Outcome {
                 cleans = !leftover.nodes.is_empty();
                 driver.answer(MonitorInput::Cleaned(true));
             }
-            MonitorEffect::Stop(_) if state.is_reaped => {
+            MonitorEffect::Suspend(_) if state.is_reaped => {
                 return Err("the monitor stops for a dead worker".to_owned());
             }
-            MonitorEffect::Stop(_) | MonitorEffect::ExtendTimeout(_) | MonitorEffect::Say(_) => {}
+            MonitorEffect::Suspend(_) | MonitorEffect::ExtendTimeout(_) | MonitorEffect::Say(_) => {}
         }
     }
 }

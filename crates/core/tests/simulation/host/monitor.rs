@@ -115,7 +115,7 @@ impl World {
 
     fn monitor_does(&mut self, index: usize, effect: MonitorEffect) {
         match effect {
-            MonitorEffect::Stop(_) => {
+            MonitorEffect::Suspend(_) => {
                 self.trace.print(self.now, || format!("the monitor of zklock {index} stops"));
                 self.zklocks[index].monitor.stopped = true;
                 // The user of the shell continues it after a while.

@@ -133,7 +133,7 @@ impl World {
             Effect::Job(effect) => self.carry_out_on_job(index, effect),
             // These effects show nothing on a simulated host.
             Effect::Line(_) | Effect::Notify(_) | Effect::Detach => {}
-            Effect::Stop(signal) => self.tell_to_stop(index, signal),
+            Effect::Suspend(signal) => self.tell_to_stop(index, signal),
             Effect::ContinueMonitor => {
                 if self.zklocks[index].monitor.stopped {
                     self.signal(index, SIGCONT);
@@ -226,7 +226,7 @@ impl World {
 
     pub(super) fn tell_to_stop(&mut self, index: usize, signal: i32) {
         let continued = self.zklocks[index].worker.continued;
-        self.report(index, Report::Stop { signal, continued });
+        self.report(index, Report::Suspend { signal, continued });
     }
 
     pub(super) fn set_deadline(&mut self, index: usize, deadline: Option<BootTime>) {
@@ -254,8 +254,8 @@ impl World {
                 self.report(index, Report::Exit(exit));
                 self.worker_ends(index);
             }
-            End::Leave(exit, leftover) => {
-                self.report(index, Report::Leave(exit));
+            End::ExitNow(exit, leftover) => {
+                self.report(index, Report::ExitNow(exit));
                 self.zklocks[index].worker.alone = true;
                 match leftover.filter(|leftover| !leftover.is_empty()) {
                     Some(leftover) if self.zklocks[index].worker.cleaner.is_none() => {
