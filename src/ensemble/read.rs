@@ -1,6 +1,6 @@
 //! Calls that change nothing: reads and watches.
 
-use zklock_core::request::Answer;
+use zklock_core::request::CallAnswer;
 use zookeeper_client::{Client, Error, Stat};
 
 use super::requests::{CallFuture, call_error};
@@ -11,7 +11,7 @@ pub(super) fn watch<'a>(client: &'a Client, path: &str) -> CallFuture<'a> {
     let read = client.get_and_watch_data(path);
     Box::pin(async move {
         let (data, stat, watcher) = read.await.map_err(call_error)?;
-        Ok((Answer::Node(node(data, &stat)), Some(watcher)))
+        Ok((CallAnswer::Node(node(data, &stat)), Some(watcher)))
     })
 }
 
@@ -19,7 +19,7 @@ pub(super) fn watch_children<'a>(client: &'a Client, path: &str) -> CallFuture<'
     let list = client.list_and_watch_children(path);
     Box::pin(async move {
         let (children, watcher) = list.await.map_err(call_error)?;
-        Ok((Answer::Children(children), Some(watcher)))
+        Ok((CallAnswer::Children(children), Some(watcher)))
     })
 }
 
@@ -27,7 +27,7 @@ pub(super) fn exists<'a>(client: &'a Client, path: &str) -> CallFuture<'a> {
     let check = client.check_stat(path);
     Box::pin(async move {
         let stat = check.await.and_then(|stat| stat.ok_or(Error::NoNode)).map_err(call_error)?;
-        Ok((Answer::Node(node(vec![], &stat)), None))
+        Ok((CallAnswer::Node(node(vec![], &stat)), None))
     })
 }
 

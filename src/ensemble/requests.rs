@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use async_io::Timer;
-use zklock_core::request::{Answer, Call, CallError, FollowUp, Refusal, Step};
+use zklock_core::request::{Call, CallAnswer, CallError, FollowUp, Refusal, Step};
 use zookeeper_client::{Acl, Acls, Client, Error, OneshotWatcher};
 
 use super::failure::request_error;
@@ -17,7 +17,7 @@ use crate::process::clock;
 pub(super) type LocalFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// The answer to a call, and the watch that was set with it.
-pub(super) type CallFuture<'a> = LocalFuture<'a, Result<(Answer, Option<OneshotWatcher>), CallError>>;
+pub(super) type CallFuture<'a> = LocalFuture<'a, Result<(CallAnswer, Option<OneshotWatcher>), CallError>>;
 
 /// An answer, and the watch that was set with it.
 pub(super) struct WatchedReply {
@@ -89,27 +89,27 @@ fn make_call<'a>(client: &'a Client, acl: &'a [Acl], call: Call<'_>) -> CallFutu
     match call {
         Call::Create { path, data, kind } => write::create(client, acl, path, data, kind),
         Call::SetData { path, data, version } => write::set_data(client, path, data, version),
-        Call::Delete { path, version } => answer(client.delete(path, version), |()| Answer::Done),
+        Call::Delete { path, version } => answer(client.delete(path, version), |()| CallAnswer::Done),
         Call::Record { record, data, exists, node } => {
             write::record(client, acl, (record, data, exists), node)
         }
         Call::Check { paths } => write::confirm(client, paths),
         Call::Try { nodes, data, writes } => write::try_nodes(client, acl, nodes, data, writes),
         Call::GetData { path, watch: false } => {
-            answer(client.get_data(path), |(data, stat)| Answer::Node(read::node(data, &stat)))
+            answer(client.get_data(path), |(data, stat)| CallAnswer::Node(read::node(data, &stat)))
         }
         Call::GetData { path, watch: true } => read::watch(client, path),
-        Call::GetChildren { path, watch: false } => answer(client.list_children(path), Answer::Children),
+        Call::GetChildren { path, watch: false } => answer(client.list_children(path), CallAnswer::Children),
         Call::GetChildren { path, watch: true } => read::watch_children(client, path),
         Call::Exists { path } => read::exists(client, path),
-        Call::Sync { path } => answer(client.sync(path), |()| Answer::Done),
+        Call::Sync { path } => answer(client.sync(path), |()| CallAnswer::Done),
     }
 }
 
 /// The future of a call that sets no watch.
 pub(super) fn answer<'a, T>(
     call: impl Future<Output = Result<T, Error>> + 'a,
-    answer: impl FnOnce(T) -> Answer + 'a,
+    answer: impl FnOnce(T) -> CallAnswer + 'a,
 ) -> CallFuture<'a> {
     Box::pin(async move { call.await.map(|result| (answer(result), None)).map_err(call_error) })
 }

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use futures::FutureExt;
-use zklock_core::request::{Answer, CallError, NodeKind, Refusal};
+use zklock_core::request::{CallAnswer, CallError, NodeKind, Refusal};
 use zookeeper_client::{Acl, Acls, Client, CreateMode, Error, MultiWriteError, MultiWriteResult};
 
 use super::failure::request_error;
@@ -30,7 +30,7 @@ pub(super) fn create<'a>(
         let options = mode.with_acls(Acls::new(acl));
         let (stat, sequence) = client.create(&path, &data, &options).await.map_err(call_error)?;
         let path = if kind == NodeKind::EphemeralSequential { format!("{path}{sequence}") } else { path };
-        let created = Answer::Created(LockNode { path: path.into(), czxid: stat.czxid });
+        let created = CallAnswer::Created(LockNode { path: path.into(), czxid: stat.czxid });
         Ok((created, None))
     }
     .boxed_local();
@@ -46,7 +46,7 @@ pub(super) fn delete(client: &Client, path: &str) -> LocalFuture<'static, Result
 }
 
 pub(super) fn set_data<'a>(client: &'a Client, path: &str, data: &[u8], version: i32) -> CallFuture<'a> {
-    answer(client.set_data(path, data, Some(version)), |stat| Answer::Node(read::node(vec![], &stat)))
+    answer(client.set_data(path, data, Some(version)), |stat| CallAnswer::Node(read::node(vec![], &stat)))
 }
 
 /// Writes the record, which exists or is created, and deletes the node in one transaction.
@@ -107,10 +107,10 @@ pub(super) fn try_nodes<'a>(
         match commit.await {
             Ok(results) => {
                 let written = results.into_iter().find_map(|result| match result {
-                    MultiWriteResult::SetData { stat } => Some(Answer::Node(read::node(vec![], &stat))),
+                    MultiWriteResult::SetData { stat } => Some(CallAnswer::Node(read::node(vec![], &stat))),
                     _ => None,
                 });
-                Ok((written.unwrap_or(Answer::Done), None))
+                Ok((written.unwrap_or(CallAnswer::Done), None))
             }
             Err(MultiWriteError::OperationFailed { index: index @ 1.., source: Error::NoAuth }) => {
                 let why = match index.checked_sub(check) {
@@ -128,7 +128,7 @@ pub(super) fn try_nodes<'a>(
 fn transaction<'a, T>(commit: impl Future<Output = Result<T, MultiWriteError>> + 'a) -> CallFuture<'a> {
     Box::pin(async move {
         match commit.await {
-            Ok(_) => Ok((Answer::Done, None)),
+            Ok(_) => Ok((CallAnswer::Done, None)),
             Err(MultiWriteError::OperationFailed { index: 1.., source }) => {
                 Err(CallError { refusal: Refusal::Later, why: request_error(source) })
             }

@@ -67,7 +67,7 @@ pub enum Call<'a> {
 
 /// What a call that succeeded returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum CallAnswer {
     Done,
     Created(LockNode),
     /// A node; without its data if that wasn't asked for.

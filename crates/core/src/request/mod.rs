@@ -7,7 +7,7 @@
 mod call;
 mod step;
 
-pub use self::call::{Answer, Call, CallError, NodeKind, Refusal};
+pub use self::call::{Call, CallAnswer, CallError, NodeKind, Refusal};
 pub use self::step::{FollowUp, Step};
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The steps of a request.
 
-use super::call::{Answer, Call, CallError, NodeKind, Refusal};
+use super::call::{Call, CallAnswer, CallError, NodeKind, Refusal};
 use crate::path::NodePath;
 use crate::protocol::{LockNode, ReadNode, Reply, Request, RequestError};
 use crate::time::BootTime;
@@ -118,7 +118,7 @@ impl Step {
     }
 
     /// What follows from the answer to the step's call.
-    pub fn answered(self, answer: Result<Answer, CallError>) -> FollowUp {
+    pub fn answered(self, answer: Result<CallAnswer, CallError>) -> FollowUp {
         match answer {
             Ok(answer) => self.succeeded(answer),
             Err(CallError { refusal: Refusal::Throttled, .. }) if self.is_patient() => {
@@ -184,37 +184,39 @@ impl Step {
         })
     }
 
-    fn succeeded(&self, answer: Answer) -> FollowUp {
+    fn succeeded(&self, answer: CallAnswer) -> FollowUp {
         FollowUp::Reply(match (&self.request, &self.doing, answer) {
             (Request::MakeParents(path) | Request::CreatePersistent(path), ..) => return self.made(path),
-            (Request::Create { .. }, Doing::First, Answer::Created(created)) if self.may_hide => {
+            (Request::Create { .. }, Doing::First, CallAnswer::Created(created)) if self.may_hide => {
                 return self.send(Doing::See(created));
             }
-            (Request::Create { .. }, Doing::First, Answer::Created(created)) => Reply::Created(Ok(created)),
+            (Request::Create { .. }, Doing::First, CallAnswer::Created(created)) => {
+                Reply::Created(Ok(created))
+            }
             (_, Doing::See(created), _) => Reply::Created(Ok(created.clone())),
             (Request::CatchUpAndList(_), Doing::First, _) => {
                 return FollowUp::Second(self.to(Doing::List));
             }
-            (Request::List(_) | Request::CatchUpAndList(_), _, Answer::Children(names)) => {
+            (Request::List(_) | Request::CatchUpAndList(_), _, CallAnswer::Children(names)) => {
                 Reply::Listed(Ok(names))
             }
-            (Request::Watch(path), _, Answer::Children(names))
+            (Request::Watch(path), _, CallAnswer::Children(names))
                 if !names.iter().any(|name| name == path.name()) =>
             {
                 self.failed(RequestError::NoNode)
             }
-            (Request::Watch(path), _, Answer::Children(_)) => {
+            (Request::Watch(path), _, CallAnswer::Children(_)) => {
                 return FollowUp::Watching(Reply::Read(path.clone(), Ok(ReadNode::Hidden)), path.clone());
             }
-            (Request::Watch(path), _, Answer::Node(node)) => {
+            (Request::Watch(path), _, CallAnswer::Node(node)) => {
                 return FollowUp::Watching(Reply::Read(path.clone(), Ok(node.into())), path.clone());
             }
-            (Request::Get(path), _, Answer::Node(node)) => Reply::Read(path.clone(), Ok(node.into())),
-            (Request::Write(..), _, Answer::Node(node)) => Reply::Written(Ok(node.modified)),
+            (Request::Get(path), _, CallAnswer::Node(node)) => Reply::Read(path.clone(), Ok(node.into())),
+            (Request::Write(..), _, CallAnswer::Node(node)) => Reply::Written(Ok(node.modified)),
             (Request::Delete(_) | Request::DeleteUnchanged(..), ..) => Reply::Deleted(Ok(())),
             (Request::RecordSuccess { .. }, ..) => Reply::SuccessRecorded(Ok(())),
             (Request::Confirm(_), ..) => Reply::Confirmed(self.sent, Ok(())),
-            (Request::Try(..), _, Answer::Node(node)) => Reply::Tried(Ok(Some(node.modified))),
+            (Request::Try(..), _, CallAnswer::Node(node)) => Reply::Tried(Ok(Some(node.modified))),
             (Request::Try(..), ..) => Reply::Tried(Ok(None)),
             // No server answers a call with what belongs to another.
             (.., answer) => self.failed(RequestError::Other(format!("unexpected answer: {answer:?}"))),

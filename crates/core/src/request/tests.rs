@@ -15,25 +15,25 @@ fn create(may_hide: bool) -> Step {
     first(Request::Create { path: "/l/a/n-".into(), data: vec![1] }, may_hide)
 }
 
-fn error(refusal: Refusal, why: RequestError) -> Result<Answer, CallError> {
+fn error(refusal: Refusal, why: RequestError) -> Result<CallAnswer, CallError> {
     Err(CallError { refusal, why })
 }
 
-fn refused(why: RequestError) -> Result<Answer, CallError> {
+fn refused(why: RequestError) -> Result<CallAnswer, CallError> {
     error(Refusal::Other, why)
 }
 
-fn exists() -> Result<Answer, CallError> {
+fn exists() -> Result<CallAnswer, CallError> {
     error(Refusal::NodeExists, RequestError::Other("exists".to_owned()))
 }
 
-fn throttled() -> Result<Answer, CallError> {
+fn throttled() -> Result<CallAnswer, CallError> {
     error(Refusal::Throttled, RequestError::Other("throttled".to_owned()))
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "as the others")]
-fn created() -> Result<Answer, CallError> {
-    Ok(Answer::Created(LockNode { path: "/l/a/n-3".into(), czxid: 5 }))
+fn created() -> Result<CallAnswer, CallError> {
+    Ok(CallAnswer::Created(LockNode { path: "/l/a/n-3".into(), czxid: 5 }))
 }
 
 fn node() -> Node {
@@ -49,7 +49,7 @@ fn next(next: FollowUp) -> Step {
 }
 
 /// Answers the calls of a request one after another. Returns the calls, and the reply.
-fn answered(mut step: Step, answers: Vec<Result<Answer, CallError>>) -> (Vec<String>, Reply) {
+fn answered(mut step: Step, answers: Vec<Result<CallAnswer, CallError>>) -> (Vec<String>, Reply) {
     let mut calls = vec![];
     for answer in answers {
         calls.push(shown(step.call()));
@@ -85,7 +85,7 @@ fn a_new_node_is_read_only_if_its_acl_might_hide_it() {
         (&["create EphemeralSequential /l/a/n-".to_owned()][..], Reply::Created(Ok(made.clone())))
     );
     for (answer, reply) in [
-        (Ok(Answer::Node(node())), Ok(made.clone())),
+        (Ok(CallAnswer::Node(node())), Ok(made.clone())),
         (refused(NoAuth), Err(RequestError::Hidden)),
         (refused(ConnectionLost), Err(ConnectionLost)),
         // The queue shows what became of it.
@@ -113,7 +113,7 @@ fn a_list_counts_only_after_the_sync_that_was_sent_with_it() {
     assert_eq!(step().call(), Call::Sync { path: "/l/a" });
     assert_eq!(list().call(), Call::GetChildren { path: "/l/a", watch: false });
     assert_eq!(list().second(), None);
-    assert_eq!(step().answered(Ok(Answer::Done)), FollowUp::Second(list()));
+    assert_eq!(step().answered(Ok(CallAnswer::Done)), FollowUp::Second(list()));
     assert_eq!(step().answered(refused(NoNode)), FollowUp::Second(list()), "the list fails the same way");
     assert_eq!(step().answered(throttled()), FollowUp::SendLater(step()), "both again");
     assert_eq!(step().answered(refused(ConnectionLost)), FollowUp::Reply(Reply::Listed(Err(ConnectionLost))));
@@ -145,20 +145,20 @@ fn a_node_that_may_not_be_read_is_watched_from_above() {
     let watch = || first(Request::Watch(NODE.into()), false);
     let above = next(watch().answered(refused(NoAuth)));
     assert_eq!(above.call(), Call::GetChildren { path: "/l/a", watch: true });
-    let listed = |name: &str| Ok(Answer::Children(vec![name.to_owned()]));
+    let listed = |name: &str| Ok(CallAnswer::Children(vec![name.to_owned()]));
     let hidden = Reply::Read(NODE.into(), Ok(ReadNode::Hidden));
     assert_eq!(above.clone().answered(listed("n")), FollowUp::Watching(hidden, NODE.into()));
     let gone = Reply::Read(NODE.into(), Err(NoNode));
     assert_eq!(above.answered(listed("m")), FollowUp::Reply(gone), "no watch is kept");
     let seen = Reply::Read(NODE.into(), Ok(ReadNode::Seen(node())));
-    assert_eq!(watch().answered(Ok(Answer::Node(node()))), FollowUp::Watching(seen, NODE.into()));
+    assert_eq!(watch().answered(Ok(CallAnswer::Node(node()))), FollowUp::Watching(seen, NODE.into()));
 }
 
 #[test]
 fn of_a_node_that_may_not_be_read_the_stat_or_the_existence_is_known() {
     let get = || first(Request::Get(NODE.into()), false);
     for (answer, known) in [
-        (Ok(Answer::Node(node())), Ok(ReadNode::Seen(node()))),
+        (Ok(CallAnswer::Node(node())), Ok(ReadNode::Seen(node()))),
         (refused(NoAuth), Ok(ReadNode::Hidden)),
         (refused(NoNode), Err(NoNode)),
     ] {
@@ -202,7 +202,8 @@ fn the_node_is_named_below_which_nothing_may_be_created() {
 #[test]
 fn the_record_is_created_if_it_is_missing_and_written_if_it_is_there() {
     let record = || Request::RecordSuccess { record: "/l/.a".into(), data: vec![], node: NODE.into() };
-    let (calls, reply) = answered(first(record(), false), vec![refused(NoNode), exists(), Ok(Answer::Done)]);
+    let (calls, reply) =
+        answered(first(record(), false), vec![refused(NoNode), exists(), Ok(CallAnswer::Done)]);
     assert_eq!(
         calls,
         ["write /l/.a, delete /l/a/n", "create /l/.a, delete /l/a/n", "write /l/.a, delete /l/a/n"]
@@ -217,6 +218,6 @@ fn a_confirmation_counts_from_just_before_it_was_sent() {
     let confirm = first(Request::Confirm(vec![NODE.into()]), false);
     assert!(matches!(confirm.call(), Call::Check { paths } if paths == [NodePath::from(NODE)]));
     let at = BootTime::from_nanos(7);
-    assert_eq!(confirm.clone().answered(Ok(Answer::Done)), FollowUp::Reply(Reply::Confirmed(at, Ok(()))));
+    assert_eq!(confirm.clone().answered(Ok(CallAnswer::Done)), FollowUp::Reply(Reply::Confirmed(at, Ok(()))));
     assert_eq!(confirm.answered(refused(NoNode)), FollowUp::Reply(Reply::Confirmed(at, Err(NoNode))));
 }

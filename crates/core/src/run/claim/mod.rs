@@ -217,8 +217,8 @@ impl Claim {
     }
 
     /// The command may start: from now on the last lock is held. The others are held since they were acquired.
-    pub fn is_acquired(&mut self, now: BootTime) {
-        self.session.iter_mut().for_each(|session| session.is_acquired(now));
+    pub fn held_from(&mut self, now: BootTime) {
+        self.session.iter_mut().for_each(|session| session.held_from(now));
     }
 
     /// Shows other clients since when the locks are held.

@@ -77,7 +77,7 @@ impl Session {
     }
 
     /// The command may start: from now on the last lock is held. The others are held since they were acquired.
-    pub(super) fn is_acquired(&mut self, now: BootTime) {
+    pub(super) fn held_from(&mut self, now: BootTime) {
         self.held.last_mut().into_iter().for_each(|held| *held = now);
     }
 

@@ -119,7 +119,7 @@ impl Queueing {
         ctx.show(self.wait(ctx), if is_shown { Shown::Everywhere } else { Shown::Nowhere });
         if may_start {
             self.say_acquired(ctx);
-            if let Some(next) = self.is_due(ctx) {
+            if let Some(next) = self.start_or_skip(ctx) {
                 ctx.erase_line();
                 if matches!(next, Next::Start) && !std::mem::replace(&mut self.flushed, true) {
                     // Messages should be on the screen, and the live line gone, before the command writes. Another tick

@@ -47,12 +47,12 @@ impl Queueing {
         if std::mem::replace(&mut self.acquired, true) {
             return;
         }
-        ctx.state.claim.is_acquired(ctx.now);
+        ctx.state.claim.held_from(ctx.now);
         say_acquired(&ctx.path_to_show(), ctx);
     }
 
-    /// Whether the command is to run now that the locks are held. `None`: the answer is pending.
-    pub(super) fn is_due(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
+    /// Starts or skips the command, now that the locks are held. `None`: the answer to `--once-per` is pending.
+    pub(super) fn start_or_skip(&mut self, ctx: &mut Context<'_>) -> Option<Next> {
         let Some(once) = &mut self.once else { return Some(Next::Start) };
         let (node, data) = ctx.state.claim.session()?.first()?;
         if !once.has_begun() {

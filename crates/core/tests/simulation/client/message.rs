@@ -5,5 +5,5 @@ pub(crate) use zklock_core::path::NodePath;
 pub(crate) use zklock_core::protocol::{
     LockNode, Node, Reply, Request, RequestError, ServerTime, SessionChange,
 };
-pub(crate) use zklock_core::request::{Answer, Call, CallError, FollowUp, NodeKind, Refusal, Step};
+pub(crate) use zklock_core::request::{Call, CallAnswer, CallError, FollowUp, NodeKind, Refusal, Step};
 pub(crate) use zklock_core::time::BootTime;

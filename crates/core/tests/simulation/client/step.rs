@@ -1,9 +1,9 @@
 //! Translates the calls of a request into operations of the simulated servers, and their answers back.
 
 use super::message::{
-    Answer, Call, CallError, LockNode, Node, NodeKind, Refusal, RequestError, ServerTime, Step,
+    Call, CallAnswer, CallError, LockNode, Node, NodeKind, Refusal, RequestError, ServerTime, Step,
 };
-use crate::ensemble::wire::{Acl, Answer as WireAnswer, Code, Mode, Op, Stat, WireError};
+use crate::ensemble::wire::{Acl, Answer, Code, Mode, Op, Stat, WireError};
 
 /// The purpose of an operation that is under way.
 #[derive(Debug, Clone)]
@@ -79,16 +79,16 @@ pub(super) fn op(call: Call<'_>, acl: Acl) -> Op {
 }
 
 /// The answer of a server, as the session gets it from the client library.
-pub(super) fn answer(result: Result<WireAnswer, WireError>) -> Result<Answer, CallError> {
+pub(super) fn answer(result: Result<Answer, WireError>) -> Result<CallAnswer, CallError> {
     match result {
-        Ok(WireAnswer::Done | WireAnswer::Multi(_)) => Ok(Answer::Done),
-        Ok(WireAnswer::Created(path, stat)) => {
-            Ok(Answer::Created(LockNode { path: (*path).into(), czxid: stat.czxid }))
+        Ok(Answer::Done | Answer::Multi(_)) => Ok(CallAnswer::Done),
+        Ok(Answer::Created(path, stat)) => {
+            Ok(CallAnswer::Created(LockNode { path: (*path).into(), czxid: stat.czxid }))
         }
-        Ok(WireAnswer::Stat(stat)) => Ok(Answer::Node(node(&[], stat))),
-        Ok(WireAnswer::Data(data, stat)) => Ok(Answer::Node(node(&data, stat))),
-        Ok(WireAnswer::Children(names, _)) => {
-            Ok(Answer::Children(names.iter().map(|name| (**name).to_owned()).collect()))
+        Ok(Answer::Stat(stat)) => Ok(CallAnswer::Node(node(&[], stat))),
+        Ok(Answer::Data(data, stat)) => Ok(CallAnswer::Node(node(&data, stat))),
+        Ok(Answer::Children(names, _)) => {
+            Ok(CallAnswer::Children(names.iter().map(|name| (**name).to_owned()).collect()))
         }
         Err(WireError { code, index }) => {
             let refusal = match code {
