@@ -17,6 +17,7 @@ use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
 use crate::client::ClientEvent;
 use crate::client::message::{NodePath, Request};
 use crate::ensemble::wire::{Op, ToClient};
+use crate::support::four_letter::field;
 use crate::support::network::{Network, ServerSettings};
 use crate::support::{DEADLINE, Proxy, Server, ServerBuilder, pass_time, wait_for};
 
@@ -73,6 +74,14 @@ impl Real {
         };
         let (raw, sessions, passwords) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { servers, began: Instant::now(), raw, sessions, passwords, down: vec![] }
+    }
+
+    /// The first two numbers of the servers' version.
+    pub(super) fn version(&self) -> [u32; 2] {
+        let answer = self.server(0).four_letter("srvr");
+        let version = field(&answer, "Zookeeper version:").expect("a version");
+        let mut numbers = version.split('.').map(|number| number.parse().expect("a number"));
+        [(); 2].map(|()| numbers.next().expect("two numbers"))
     }
 
     fn server(&self, server: usize) -> &Server {

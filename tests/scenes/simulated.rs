@@ -31,8 +31,9 @@ fn nanos(time: Duration) -> u64 {
 }
 
 impl Simulated {
-    pub(super) fn new(servers: usize, seed: u64) -> Self {
+    pub(super) fn new(servers: usize, seed: u64, version: [u32; 2]) -> Self {
         let config = Config {
+            version,
             zones: CLIENTS,
             tick: nanos(TICK),
             sync_limit: SYNC_LIMIT,

@@ -5,6 +5,9 @@ pub(crate) const MS: u64 = 1_000_000;
 /// The settings of an ensemble.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
+    /// The version of ZooKeeper that the servers play: its first two numbers. 3.9 and 3.8 differ in who may ask whether
+    /// a node exists.
+    pub(crate) version: [u32; 2],
     /// 1, 3 or 5.
     pub(crate) servers: usize,
     /// How many groups of clients there are. Each has links of its own.
@@ -34,6 +37,7 @@ impl Config {
     pub(crate) fn new(servers: usize, seed: u64) -> Self {
         let tick = 200 * MS;
         Self {
+            version: [3, 8],
             servers,
             zones: 1,
             seed,

@@ -247,10 +247,14 @@ impl Ensemble {
         match op {
             Op::Ping | Op::Sync => Ok(Answer::Done),
             Op::Exists { path, watch } => {
+                let node = tree.get(&path);
+                if self.config.version >= [3, 9] {
+                    node.map_or(Ok(()), readable)?;
+                }
                 if watch {
                     watches.add(Kind::Data, &path, id);
                 }
-                tree.get(&path).map(|node| Answer::Stat(node.stat())).ok_or(Code::NoNode)
+                node.map(|node| Answer::Stat(node.stat())).ok_or(Code::NoNode)
             }
             Op::GetData { path, watch } => {
                 let node = tree.get(&path).ok_or(Code::NoNode)?;
