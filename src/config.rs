@@ -133,7 +133,10 @@ impl Config {
             // Only the parser's words: the line itself may have credentials.
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let why = escaped(error.message().as_bytes());
-            anyhow!("{file}: line {}: {why}", before.matches('\n').count() + 1)
+            let line = before.matches('\n').count() + 1;
+            anyhow!(
+                "{file}: line {line}: {why}; a setting is a line such as zookeeper = \"zk1:2181,zk2:2181\""
+            )
         })?;
         let (mut settings, mut auth) = (BTreeMap::new(), vec![]);
         for (name, value) in &table {
@@ -154,7 +157,10 @@ impl Config {
             }
             let Some(key) = KEYS.iter().find(|key| **key == with_dashes) else {
                 let name = escaped(name.as_bytes());
-                bail!("{file}: unknown key '{name}'; known are {}, {AUTH}", KEYS.join(", "));
+                bail!(
+                    "{file}: unknown key '{name}'; known are {}, {AUTH}, as in zookeeper = \"zk1:2181,zk2:2181\"",
+                    KEYS.join(", ")
+                );
             };
             let value = text_of(value).with_context(|| {
                 format!("{file}: {key}: must be a text, a number, true, false or a list of texts")

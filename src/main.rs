@@ -19,6 +19,7 @@ use zklock::process::system_error::explain;
 use zklock::run;
 use zklock::subcommands;
 use zklock_core::exit::{self, Exit};
+use zklock_core::message::Message;
 use zklock_core::text::escaped_lines;
 
 fn main() {
@@ -59,7 +60,8 @@ fn run_command(options: &Options) -> anyhow::Result<Exit> {
     let invocation = options.lock.invocation()?;
     if let Err(error) = Launch::find(&invocation.program) {
         output::queue_output();
-        output::error(invocation.first_lock(), &error);
+        let message = Message::error("not_started", error.to_string());
+        output::say(invocation.first_lock(), None, &message);
         return Ok(Exit::Code(error.code()));
     }
     let stat = proc_stat::of(getpid());

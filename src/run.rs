@@ -48,8 +48,9 @@ fn under_lock(
             output::mute();
             // The worker ends the command and releases when the monitor is gone, whatever the reason.
             let watch = || monitor::watch(monitor, unrelated, records, invocation.first_lock(), &settings);
-            let exit = panic::catch_unwind(AssertUnwindSafe(watch))
-                .unwrap_or_else(|_| Err(anyhow!("the monitor process failed; this is a bug in zklock")));
+            let exit = panic::catch_unwind(AssertUnwindSafe(watch)).unwrap_or_else(|_| {
+                Err(anyhow!("zklock failed while it watched over the command; this is a bug"))
+            });
             output::queue_output();
             exit
         }

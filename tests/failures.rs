@@ -134,6 +134,10 @@ fn servers_with_local_sessions_alone_are_told_what_to_set() {
     let options = ["--connect-timeout", "20"];
     let output = fails(&ensemble.connect_string(), &options, Duration::from_secs(20));
     output.assert_stderr("local sessions").assert_stderr("localSessionsUpgradingEnabled=true");
+    for path in [&[][..], &["/t/local"]] {
+        let check = Zklock::at(&ensemble.connect_string(), &new_marker()).arg("check").args(path).run();
+        assert!(check.assert_code(125).stdout.contains("localSessionsUpgradingEnabled=true"), "{check}");
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ make_tar() {
     install -m 644 "$pages"/{zklock.bash,_zklock,zklock.fish} "$directory/completions"
     install -m 644 LICENSE "$pages"/{THIRD-PARTY-NOTICES,zklock.cdx.json} ./*.md "$directory"
     install -m 644 docs/*.{md,svg} "$directory/docs"
+    # What the tests read in the pages.
+    sed -i -e '/^<!--.*-->$/d' -e '/^<!--/,/-->$/d' "$directory"/*.md "$directory"/docs/*.md
     install -m 644 docs/decisions/*.md "$directory/docs/decisions"
     install -m 644 docs/examples/zklock.toml "$directory/docs/examples"
     no_dead_links "$directory"

@@ -104,6 +104,9 @@ pub struct LockOptions {
     #[arg(long, hide = true, value_parser = no_on_lost)]
     on_lost: Option<String>,
 
+    #[arg(short = 't', long, hide = true, value_parser = no_ttl)]
+    ttl: Option<String>,
+
     /// The lock, and the command with its arguments
     #[arg(value_name = "PATH [--] COMMAND", trailing_var_arg = true, hide = true, value_hint = ValueHint::CommandWithArguments)]
     pub(super) words: Vec<OsString>,
@@ -112,6 +115,13 @@ pub struct LockOptions {
 /// 1.1 had this option.
 fn no_on_lost(_: &str) -> Result<String> {
     bail!("leave it out: {ALWAYS_STOPPED}")
+}
+
+/// Of `etcdctl lock`, and what `consul lock` has as `-try` and `-timeout`.
+fn no_ttl(_: &str) -> Result<String> {
+    bail!(
+        "write --session-timeout SECS for etcdctl's --ttl, and -n or -w SECS for consul's -try and -timeout"
+    )
 }
 
 const FAMILIES: [(&str, Family); 3] =

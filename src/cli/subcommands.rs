@@ -78,6 +78,10 @@ pub struct RevokeOptions {
     #[arg(long)]
     pub all: bool,
 
+    /// Every waiter, and not the holder
+    #[arg(long, conflicts_with_all = ["node", "all"])]
+    pub waiting: bool,
+
     /// Don't ask: delete the node. The next contender may start before the command has stopped
     #[arg(long)]
     pub force: bool,

@@ -4,7 +4,7 @@
 //! a time limit. A first address that drops packets therefore uses up every attempt, and a first address that accepts
 //! connections without answering is the only one ever tried. zklock makes a separate attempt for each address.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use async_io::Timer;
@@ -68,7 +68,16 @@ fn look_up(name: Server) -> oneshot::Receiver<Vec<Server>> {
 /// All addresses of `server`, each once.
 pub(super) fn addresses(server: &Server) -> std::io::Result<Vec<SocketAddr>> {
     let mut addresses: Vec<SocketAddr> = vec![];
-    for address in (server.host.as_str(), server.port).to_socket_addrs()? {
+    let found = match (server.host.as_str(), server.port).to_socket_addrs() {
+        Ok(found) => found,
+        // A container may have no /etc/hosts.
+        Err(_) if server.host == "localhost" => {
+            let loopback = [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()];
+            return Ok(loopback.map(|address| (address, server.port).into()).to_vec());
+        }
+        Err(error) => return Err(error),
+    };
+    for address in found {
         if !addresses.contains(&address) {
             addresses.push(address);
         }

@@ -120,6 +120,10 @@ pub(super) fn try_nodes<'a>(
                 };
                 Err(CallError { refusal: Refusal::Later, why })
             }
+            // The leader doesn't know a session that its server serves: a local one.
+            Err(MultiWriteError::OperationFailed { source: Error::SessionExpired, .. }) => {
+                Err(CallError { refusal: Refusal::Other, why: RequestError::LocalSession })
+            }
             Err(error) => Err(call_error(error.into())),
         }
     })

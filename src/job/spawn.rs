@@ -3,7 +3,7 @@
 
 use std::ffi::{NulError, OsStr, OsString};
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -91,6 +91,9 @@ impl Launch {
         match error.raw_os_error() {
             Some(nix::libc::ETIME) => SpawnError::TooLate,
             Some(nix::libc::ENOENT | nix::libc::ENOTDIR) if !is_there(program) => not_found(),
+            Some(nix::libc::ENOENT) if has_carriage_return(program) => cannot_run(
+                "its first line ends with a carriage return, as Windows writes it: sed -i 's/\\r$//' FILE removes that",
+            ),
             Some(nix::libc::ENOENT) => cannot_run(
                 "the interpreter that its first line names, or the dynamic loader that it was built for, was not found",
             ),
@@ -204,6 +207,15 @@ fn candidates(program: &OsStr) -> Vec<PathBuf> {
 /// Whether the program exists although the system reports that something wasn't found.
 fn is_there(program: &OsStr) -> bool {
     !candidates(program).is_empty()
+}
+
+/// Whether this is a script from a system on which lines end with CR LF.
+fn has_carriage_return(program: &OsStr) -> bool {
+    let mut start = Vec::new();
+    let file = candidates(program).first().and_then(|path| fs::File::open(path).ok());
+    let read = file.and_then(|file| file.take(256).read_to_end(&mut start).ok());
+    let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    read.is_some() && first.starts_with(b"#!") && first.ends_with(b"\r")
 }
 
 fn may_run(path: &Path) -> bool {

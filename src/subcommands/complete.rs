@@ -91,15 +91,17 @@ fn programs(typed: &OsStr) -> impl Iterator<Item = CompletionCandidate> {
     names.into_iter().map(CompletionCandidate::new)
 }
 
-/// The nodes below the last slash that is typed, except those of contenders.
+/// The nodes below the last slash that is typed, except those of contenders. Of a lock that nobody uses now, only the record
+/// of a success may be left.
 fn lock_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
     let typed = typed.to_string_lossy();
     let parent = typed.rsplit_once('/').map_or("", |(parent, _)| parent);
     // If no server can be reached, no paths are offered.
     let children = children(parent).unwrap_or_default();
-    let names =
-        children.iter().filter(|child| Name::parse(child).is_none() && recorded_lock(child).is_none());
-    let paths = names.map(|name| format!("{parent}/{name}")).filter(|path| path.starts_with(&*typed));
+    let names = children.iter().filter(|child| Name::parse(child).is_none());
+    let names: BTreeSet<&str> = names.map(|child| recorded_lock(child).unwrap_or(child)).collect();
+    let paths =
+        names.into_iter().map(|name| format!("{parent}/{name}")).filter(|path| path.starts_with(&*typed));
     paths.map(CompletionCandidate::new).collect()
 }
 

@@ -26,6 +26,9 @@ pub(super) struct Lock {
     /// In the order of the queue; `None` if the path can't be listed.
     pub(super) contenders: Option<Vec<ListedContender>>,
     pub(super) last_success: Option<Success>,
+    /// How many locks below its path have contenders, if it was looked for.
+    #[serde(skip)]
+    pub(super) busy_below: usize,
 }
 
 /// A contender in the queue of a lock.
@@ -125,6 +128,11 @@ impl Lock {
     /// Whether a contender holds the lock.
     pub(super) fn is_held(&self) -> bool {
         self.contenders().iter().any(|contender| contender.state == State::Held)
+    }
+
+    /// Whether it is certain that there is no contender.
+    pub(super) fn is_free(&self) -> bool {
+        self.contenders.as_ref().is_some_and(Vec::is_empty)
     }
 
     /// The contenders; none if the path can't be listed.
@@ -259,7 +267,7 @@ fn lock(path: String, children: &[String], nodes: &BTreeMap<NodePath, ReadNode>)
         })
         .collect();
     let last_success = nodes.get(&record_path(&path)).map(success);
-    Lock { path, contenders: Some(contenders), last_success }
+    Lock { path, contenders: Some(contenders), last_success, busy_below: 0 }
 }
 
 fn contender(entry: &QueueEntry<'_>, node: NodePath, read: &ReadNode) -> ListedContender {

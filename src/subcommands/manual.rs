@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use crate::cli::definition;
 
 /// The date of the last change, which is shown at the bottom of the page.
-const DATE: &str = "2026-11-26";
+const DATE: &str = "2026-11-28";
 
 /// The sections around the options, which stand at its one comment.
 const SECTIONS: &str = include_str!("manual.roff");
@@ -21,6 +21,8 @@ pub(super) fn manual() -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let page = Man::new(command.clone()).date(DATE).manual("User Commands");
     page.render_title(&mut text)?;
+    // No word is hyphenated: an option that is copied must not have another dash.
+    writeln!(text, ".nh")?;
     page.render_name_section(&mut text)?;
     page.render_synopsis_section(&mut text)?;
     text.write_all(description.as_bytes())?;

@@ -22,6 +22,9 @@ use crate::process::identity::host;
 /// The exit code if there is no contender to revoke, as of pkill(1).
 const NO_CONTENDER: u8 = 1;
 
+/// What an earlier call has done.
+const ASKED_BEFORE: &str = "was asked to stop before";
+
 /// The most attempts to write a node that changes between read and write.
 const MOST_TRIES: usize = 10;
 
@@ -46,8 +49,9 @@ fn revoke_in(session: &mut BlockingSession<'_>, revoke: &RevokeOptions) -> Resul
     };
     let chosen = choose(revoke, contenders)?;
     if chosen.is_empty() {
+        let nobody = if revoke.waiting { "nobody waits for it" } else { "it is free" };
         let why = revoke.node.as_deref().map_or_else(
-            || "it is free".to_owned(),
+            || nobody.to_owned(),
             |node| {
                 format!(
                     "no contender has the node {}; 'zklock status {}' shows who there is",
@@ -65,7 +69,16 @@ fn revoke_in(session: &mut BlockingSession<'_>, revoke: &RevokeOptions) -> Resul
     let mut text = String::new();
     for contender in &chosen {
         let result = if revoke.force { delete(session, contender)? } else { ask(session, contender)? };
-        let _ = writeln!(text, "{path}: {}: {result}", description(contender));
+        let who = description(contender);
+        if result == ASKED_BEFORE {
+            let text = "it may be dead: then its node goes when its session times out, or now by --force";
+            output::warn(path, format!("{who}: {text}"));
+        } else if !revoke.force && contender.owner.pid.is_none() {
+            let text =
+                "if it isn't a Curator lock that can be revoked, nobody reads that; --force deletes its node";
+            output::warn(path, format!("{who}: {text}"));
+        }
+        let _ = writeln!(text, "{path}: {who}: {result}");
     }
     Ok(Some(text))
 }
@@ -73,6 +86,10 @@ fn revoke_in(session: &mut BlockingSession<'_>, revoke: &RevokeOptions) -> Resul
 /// The contenders that the options select.
 fn choose(revoke: &RevokeOptions, contenders: Vec<ListedContender>) -> Result<Vec<ListedContender>> {
     let path: &LockPath = &revoke.path;
+    if revoke.waiting {
+        let waiters = contenders.into_iter().filter(|contender| contender.state == State::Waiting);
+        return Ok(waiters.rev().collect());
+    }
     if revoke.all {
         // From the end of the queue, so that no contender acquires the lock meanwhile.
         return Ok(contenders.into_iter().rev().collect());
@@ -116,7 +133,7 @@ fn ask(session: &mut BlockingSession<'_>, contender: &ListedContender) -> Result
         );
         if revocation(&node.data).is_some() {
             let is_own = sent.is_some_and(|sent| sent == node.data);
-            return Ok(if is_own { "asked to stop" } else { "was asked to stop before" });
+            return Ok(if is_own { "asked to stop" } else { ASKED_BEFORE });
         }
         let marked = marked(&node.data);
         let write = Request::Write(contender.node.clone(), marked.clone(), node.version);

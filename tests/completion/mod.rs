@@ -50,6 +50,10 @@ fn completes(name: &str) {
     for before in ["zklock -n", "zklock status", "zklock wait -w 5", "zklock revoke", "zklock /a"] {
         assert_completed(&mut shell, &[(&format!("{before} {typed}"), &format!("{before} {path} "))]);
     }
+    let above = format!("{path}-{name}");
+    case.observer().mkdirs(&format!("{above}/.only-a-record.zklock-last"));
+    let line = format!("zklock forget {above}/only-a");
+    assert_completed(&mut shell, &[(&line, &format!("{line}-record "))]);
     end(holder);
 }
 

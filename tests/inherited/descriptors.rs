@@ -1,12 +1,14 @@
 //! File descriptors. The usual ones of a command are in `two_processes::invisible`, too.
 
 use crate::support::{
-    Case, DEADLINE, Running, Zklock, command_of, end, has_namespaces, status_of, try_for, unshare, wait_until,
+    Case, DEADLINE, OtherUser, Running, Zklock, command_of, end, has_namespaces, status_of, try_for, unshare,
+    wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// The command, which opens nothing.
 const SLEEP: [&str; 2] = ["sleep", "150"];
@@ -92,6 +94,24 @@ fn a_command_that_cannot_write_to_a_closed_stdout_fails() {
     let output = case.lock(&["--once-per", "1h"], ["echo", "ran"]).run();
     assert_eq!(output.assert_code(0).stdout, "ran\n", "the failure was recorded as a success");
     case.zklock().args(["forget", case.path()]).run().assert_code(0);
+}
+
+/// As in a sandbox that shows its root directory to nobody.
+#[test]
+fn a_closed_stdout_stays_closed_below_a_root_directory_that_cannot_be_read() {
+    let Some(user) = OtherUser::new() else { return };
+    let case = Case::new("closed-root");
+    let root = user.dir().join("root");
+    fs::create_dir(&root).expect("a directory");
+    let enter = "cd / && for name in *; do
+            if [ -L $name ]; then cp -P $name $0; elif [ -d $name ]; then mkdir $0/$name && mount --rbind $name $0/$name; fi
+        done
+        chmod 711 $0 && exec chroot --userspec=61437:61437 $0 \"$@\" >&-";
+    let program = user.dir().join("zklock");
+    let unshare = Zklock::bare(case.marker()).program(Path::new("unshare"));
+    let zklock = unshare.args(["--mount", "sh", "-c", enter]).arg(&root).arg(&program).env("HOME", "/");
+    let output = zklock.args(["-z", case.hosts(), case.path(), "/bin/echo", "hi"]).run();
+    output.assert_code(1).assert_stderr("write error");
 }
 
 #[test]

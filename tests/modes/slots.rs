@@ -46,12 +46,12 @@ fn one_slot_is_the_same_as_a_lock_without_slots() {
 #[test]
 fn a_contender_with_another_number_of_slots_is_refused_before_waiting() {
     for (theirs, ours, words) in [
-        (TWO, THREE, ["for 2 slots", "this is 3 slots"]),
-        (THREE, TWO, ["for 3 slots", "this is 2 slots"]),
-        (TWO, &[], ["for 2 slots", "this is exclusive"]),
-        (TWO, &["-s"], ["for 2 slots", "this is shared"]),
-        (&[], TWO, ["for exclusive", "this is 2 slots"]),
-        (&["-s"], TWO, ["for shared", "this is 2 slots"]),
+        (TWO, THREE, ["for one of 2 slots", "this is for one of 3 slots"]),
+        (THREE, TWO, ["for one of 3 slots", "this is for one of 2 slots"]),
+        (TWO, &[], ["for one of 2 slots", "this is for an exclusive lock"]),
+        (TWO, &["-s"], ["for one of 2 slots", "this is for a shared lock"]),
+        (&[], TWO, ["for an exclusive lock", "this is for one of 2 slots"]),
+        (&["-s"], TWO, ["for a shared lock", "this is for one of 2 slots"]),
     ] {
         let case = Case::new("disagree");
         let holder = contender(&case, theirs);

@@ -72,7 +72,7 @@ fn a_mutex_of_curator_s_waits_for_zklock_s_slots_and_admits_none_behind_it() {
     let holder = take_neighbour_lock(&case, "mutex");
     holder.wait_held();
     let refused = case.lock(&["--slots", "2"], ["true"]).run();
-    refused.assert_code(125).assert_stderr("for exclusive, and this is 2 slots");
+    refused.assert_code(125).assert_stderr("for an exclusive lock, and this is for one of 2 slots");
     holder.give();
 }
 

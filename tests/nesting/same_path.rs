@@ -68,14 +68,18 @@ fn a_reader_inside_a_writer_and_a_slot_inside_the_same_slots_run_at_once() {
 #[test]
 fn a_stronger_inner_lock_would_wait_for_itself_and_is_refused() {
     for (around, within, words) in [
-        (&["-s"][..], &[][..], "the surrounding command holds it as shared, and this asks for exclusive"),
-        (&["-s"], &["-n", "-E", "0"], "as shared"),
-        (&["-s"], &["-w", "30"], "as shared"),
-        (&["-s"], &["--slots", "2"], "as shared, and this asks for 2 slots"),
-        (&["--slots", "2"], &[], "as 2 slots, and this asks for exclusive"),
-        (&["--slots", "2"], &["-s"], "as 2 slots, and this asks for shared"),
-        (&["--slots", "2"], &["--slots", "3"], "as 2 slots, and this asks for 3 slots"),
-        (&[], &["--slots", "2"], "as exclusive"),
+        (
+            &["-s"][..],
+            &[][..],
+            "the surrounding command holds a shared lock, and this asks for an exclusive lock",
+        ),
+        (&["-s"], &["-n", "-E", "0"], "holds a shared lock"),
+        (&["-s"], &["-w", "30"], "holds a shared lock"),
+        (&["-s"], &["--slots", "2"], "holds a shared lock, and this asks for one of 2 slots"),
+        (&["--slots", "2"], &[], "holds one of 2 slots, and this asks for an exclusive lock"),
+        (&["--slots", "2"], &["-s"], "holds one of 2 slots, and this asks for a shared lock"),
+        (&["--slots", "2"], &["--slots", "3"], "holds one of 2 slots, and this asks for one of 3 slots"),
+        (&[], &["--slots", "2"], "holds an exclusive lock"),
     ] {
         let case = Case::new("stronger");
         let output = outer(&case, around, &[inner(&case, within), shell("echo must not run")]).run();

@@ -85,6 +85,6 @@ fn a_lock_that_would_wait_for_itself_is_refused_before_any_is_acquired() {
     let parts = [words(case.hosts(), &[], &[&b, case.path()]), shell("echo must not run")];
     let output = outer(&case, &["-s"], &parts).run();
     output.assert_code(125);
-    output.assert_stderr(&format!("zklock: {}: the surrounding command holds it as shared", case.path()));
+    output.assert_stderr(&format!("zklock: {}: the surrounding command holds a shared lock", case.path()));
     assert!(!case.observer().exists(&b));
 }

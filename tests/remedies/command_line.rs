@@ -37,6 +37,13 @@ fn what_to_write_instead_of_a_mistake_works() {
                 &ran,
                 "ran",
             ),
+            (
+                &["--ttl", "30", "PATH", "true"],
+                "--session-timeout",
+                &["--session-timeout", "30", "PATH", "echo", "ran"],
+                "ran",
+            ),
+            (&["-try=10s", "PATH", "true"], "-n or -w SECS", &["-w", "10s", "PATH", "echo", "ran"], "ran"),
             (&["version"], "'zklock --help' lists the subcommands", &["--version"], "zklock "),
             (&["status", "/"], "leave the path out: 'zklock status' shows every lock", &["status"], ""),
             (&["PATH/", "true"], "a path doesn't end with '/'", &ran, "ran"),

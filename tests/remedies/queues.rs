@@ -80,8 +80,8 @@ fn what_helps_a_nested_zklock_works() {
     let case = Case::new("remedy-nesting");
     for (outer, inner, remedy, outer_instead, inner_instead) in [
         ("", "--once-per 1h", "put --once-per there", "--once-per 1h", ""),
-        ("-s", "", "ask for exclusive outside too", "-x", ""),
-        ("--slots 2", "", "ask for exclusive outside too", "", ""),
+        ("-s", "", "ask for an exclusive lock outside too", "-x", ""),
+        ("--slots 2", "", "ask for an exclusive lock outside too", "", ""),
         ("--slots 2", "--slots 1", "outside too", "--slots 1", "--slots 1"),
     ] {
         let nested = |outer: &str, inner: &str| {

@@ -41,6 +41,26 @@ fn a_contender_that_is_asked_before_it_knows_of_its_own_node_never_runs() {
 }
 
 #[test]
+fn revoke_waiting_leaves_the_holder_alone() {
+    let case = Case::new("revoke-waiting");
+    let nobody = format!("zklock: {}: nobody waits for it\n", case.path());
+    assert_eq!(revoke(&case, &["--waiting"]).assert_code(1).stderr, nobody);
+    let holder = holder(&case, &[]);
+    let waiters = [waiter(&case, 2).0, waiter(&case, 3).0];
+    let output = revoke(&case, &["--waiting"]);
+    let asked = |line: &str| waiters.iter().position(|one| line.contains(&format!(":{} ", one.pid())));
+    let lines: Vec<_> = output.assert_code(0).stdout.lines().map(asked).collect();
+    assert_eq!(lines, [Some(1), Some(0)], "{output}");
+    for waiter in waiters {
+        assert_eq!(waiter.wait(DEADLINE).assert_code(125).stdout, "");
+    }
+    case.wait_for_contenders(1);
+    assert!(holder.is_running());
+    assert_eq!(revoke(&case, &["--waiting"]).assert_code(1).stderr, nobody);
+    end(holder);
+}
+
+#[test]
 fn revoke_all_starts_at_the_end_of_the_queue_so_that_no_waiter_runs() {
     let case = Case::new("revoke-all");
     let holder = holder(&case, &[]);

@@ -32,6 +32,9 @@ fn locks_are_found_at_any_depth_and_other_nodes_are_not_shown() {
     }
     assert_eq!(paths(&json(&case, &["--recursive", &base])), locks);
     assert_eq!(paths(&json(&case, &["--recursive", &format!("{base}/a")])), locks[1..3]);
+    let above = format!("{base}/a/b");
+    let hint = format!("{above}  free; locks in use below it: 1; --recursive shows them\n");
+    assert_eq!(status(&case, &["--exit-code", &above]).assert_code(0).stdout, hint);
     let several = json(&case, &["--recursive", &format!("{base}/z"), &format!("{base}/a/b")]);
     assert_eq!(paths(&several), locks[2..]);
     assert_eq!(status(&case, &["--recursive", &format!("{base}/empty")]).assert_code(0).stdout, "no locks\n");

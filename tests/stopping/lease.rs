@@ -43,7 +43,7 @@ fn the_command_is_dead_before_the_session_can_expire() {
     case.wait_for_contenders(0);
     let lived = lived_after(last_possible_confirmation, &history);
     assert!(lived < T, "it survived for {lived:?}: {output}");
-    output.assert_code(123).assert_stderr("after the last confirmation");
+    output.assert_code(123).assert_stderr("after the servers last confirmed the lock");
     let reasons = ["no answer for ", "no connection for "];
     assert!(reasons.iter().any(|reason| output.stderr.contains(reason)), "{output}");
     assert!(output.stdout.contains("got TERM"), "TERM comes first: {output}");

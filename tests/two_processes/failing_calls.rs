@@ -204,7 +204,9 @@ fn a_monitor_that_cannot_poll_ends_the_command() {
     running.signal(Signal::SIGWINCH);
     wait_until("the end of the command", DEADLINE, || processes_of(case.marker()).is_empty());
     let output = running.wait(DEADLINE);
-    output.assert_code(123).assert_stderr("the monitor process can't go on: can't wait for what happens");
+    output
+        .assert_code(123)
+        .assert_stderr("zklock can't watch over the command any more: can't wait for what happens");
     // The monitor can't open a session either, so the node is deleted with the worker's session.
     case.observer().wait_for_contenders(case.path(), 0, DEADLINE);
 }

@@ -61,7 +61,7 @@ impl Loss {
                 ("revoked", format!("the lock {verb} revoked by {by}"))
             }
             Self::Queue(error) => ("queue", format!("the lock {verb} lost: {error}")),
-            Self::MonitorDied => ("monitor", format!("the monitor process {verb} killed")),
+            Self::MonitorDied => ("monitor", format!("zklock {verb} killed")),
         }
     }
 
@@ -74,7 +74,7 @@ impl Loss {
     pub fn in_short(&self) -> &'static str {
         match self {
             Self::Revoked(_) => "the lock was revoked",
-            Self::MonitorDied => "the monitor process was killed",
+            Self::MonitorDied => "zklock was killed",
             _ => "the lock was lost",
         }
     }

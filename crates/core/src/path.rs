@@ -14,7 +14,10 @@ pub struct LockPath(String);
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PathError {
     /// It doesn't begin with a slash.
-    #[error("a lock path begins with '/', as in /locks/job; 'zklock --help' lists the subcommands")]
+    #[error(
+        "a lock path begins with '/', as in /locks/job; 'zklock --help' lists the subcommands, and the servers of -z have commas \
+         between them"
+    )]
     NotAbsolute,
     /// It is the root itself.
     #[error("the root can't be a lock; name a node below it, as in /locks/job")]

@@ -64,6 +64,11 @@ pub fn name(signal: i32) -> String {
     }
 }
 
+/// The same without SIG, as in kill(1).
+pub fn short_name(signal: i32) -> String {
+    name(signal).trim_start_matches("SIG").to_owned()
+}
+
 /// The signal with this name, with or without SIG, or this number: `TERM`, `SIGTERM`, `15`, `RTMIN+3`, `RTMAX-2`.
 pub fn parse(text: &str) -> Option<i32> {
     if let Some(number) = number(text) {

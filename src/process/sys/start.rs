@@ -55,12 +55,11 @@ fn occupy_lowest() {
     }
 }
 
-/// Opens a descriptor that only takes a number: reading from it and writing to it fail, and an exec closes it. Every
-/// process has a root directory, while `/dev/null` may be missing. The standard library takes a descriptor with `O_PATH`
-/// for a closed one.
+/// Opens a descriptor that only takes a number: reading from it and writing to it fail, and an exec closes it. It needs no
+/// file, which might be missing or closed to this user.
 pub(super) fn open_placeholder() -> RawFd {
-    // SAFETY: a system call on a constant string and numbers.
-    unsafe { libc::open(c"/".as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC) }
+    // SAFETY: a system call on a number.
+    unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) }
 }
 
 /// Ignores the signals that the kernel sends for a write that fails.

@@ -161,7 +161,12 @@ impl Questions<'_, '_> {
                 }
             }
         };
-        let Some(path) = &path else { return Ok(ahead) };
+        let Some(path) = &path else {
+            if tried == Err(RequestError::LocalSession) {
+                self.report.fail("session", RequestError::LocalSession.to_string(), "");
+            }
+            return Ok(ahead);
+        };
         let is_there = parent == path;
         let chroot = self.chroot.unwrap_or_default();
         let list = is_there.then(|| Request::List(format!("{chroot}{path}").into()));

@@ -86,7 +86,17 @@ fn is_recursive(status: &StatusOptions) -> bool {
 }
 
 fn list(status: &StatusOptions, session: &mut BlockingSession<'_>) -> Result<Listing> {
-    if is_recursive(status) { locks_below(session, &roots(status)) } else { locks(session, &status.paths) }
+    if is_recursive(status) {
+        return locks_below(session, &roots(status));
+    }
+    let mut listing = locks(session, &status.paths)?;
+    // For people only: the search may take many requests.
+    let is_for_people = !(status.json || status.openmetrics || status.watch);
+    for lock in listing.locks.iter_mut().filter(|lock| is_for_people && lock.is_free()) {
+        let below = locks_below(session, std::slice::from_ref(&lock.path))?;
+        lock.busy_below = below.locks.iter().filter(|below| !below.contenders().is_empty()).count();
+    }
+    Ok(listing)
 }
 
 /// The paths below which to search: without an argument, the root.

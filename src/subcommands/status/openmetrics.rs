@@ -141,7 +141,7 @@ mod tests {
     fn lock(path: &str, contenders: Option<Vec<ListedContender>>, success: Option<i64>) -> Lock {
         let at = success.map(ServerTime);
         let last_success = success.map(|_| Success { at, host: None, pid: None, fencing_token: None });
-        Lock { path: path.to_owned(), contenders, last_success }
+        Lock { path: path.to_owned(), contenders, last_success, busy_below: 0 }
     }
 
     /// The samples without their comments.

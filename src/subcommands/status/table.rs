@@ -146,6 +146,9 @@ fn heading(lock: &Lock, how: &Style) -> String {
     let state = match &lock.contenders {
         None => "hidden: no permission to list the queue (READ)".to_owned(),
         Some(contenders) if !contenders.is_empty() => counts(contenders),
+        Some(_) if lock.busy_below > 0 => {
+            format!("free; locks in use below it: {}; --recursive shows them", lock.busy_below)
+        }
         Some(_) => "free".to_owned(),
     };
     let last = lock.last_success.as_ref().map(last_success).unwrap_or_default();

@@ -64,7 +64,7 @@ impl fmt::Display for MonitorMessage {
             }
             WorkerFailure::Dead(Death::Success | Death::Failure) => f.write_str("the worker process failed"),
             WorkerFailure::Dead(Death::Unknown) => f.write_str("the worker process is gone"),
-            WorkerFailure::Unwatched(why) => write!(f, "the monitor process can't go on: {why}"),
+            WorkerFailure::Unwatched(why) => write!(f, "zklock can't watch over the command any more: {why}"),
         }?;
         f.write_str(match stage {
             Stage::Waiting => "; the command was not started",

@@ -50,6 +50,16 @@ impl Mode {
         }
     }
 
+    /// What a contender of this mode asks for, in a sentence.
+    pub fn asked(self) -> String {
+        match self {
+            Self::Exclusive => "an exclusive lock".to_owned(),
+            Self::Shared => "a shared lock".to_owned(),
+            Self::Slots(1) => "the only slot".to_owned(),
+            Self::Slots(slots) => format!("one of {slots} slots"),
+        }
+    }
+
     /// How many contenders may hold at the same time. For shared it is 1, although any number of readers may hold: that
     /// is what shared means.
     pub fn slots(self) -> u32 {
@@ -62,6 +72,7 @@ impl fmt::Display for Mode {
         match self {
             Self::Exclusive => f.write_str("exclusive"),
             Self::Shared => f.write_str("shared"),
+            Self::Slots(1) => f.write_str("1 slot"),
             Self::Slots(slots) => write!(f, "{slots} slots"),
         }
     }

@@ -30,7 +30,7 @@ pub enum QueueError {
     )]
     OtherRecipe(String),
     /// A contender ahead uses this path with another number of holders.
-    #[error("{node} is queued ahead for {theirs}, and this is {ours}: all contenders of a path must agree")]
+    #[error("{node} is queued ahead for {}, and this is for {}: all contenders of a path must agree", theirs.asked(), ours.asked())]
     OtherKind {
         /// The other node.
         node: String,

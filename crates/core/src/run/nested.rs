@@ -63,11 +63,12 @@ fn too_weak(held: &HeldLock, mode: Mode, family: Family) -> Option<Message> {
         (None | Some(Mode::Shared), _) => false,
         (Some(outer), inner) => outer.slots() == inner.slots(),
     };
-    let outer = || held.mode().map_or_else(|| held.mode.clone(), |outer| outer.to_string());
+    let outer = || held.mode().map_or_else(|| held.mode.clone(), Mode::asked);
+    let asked = mode.asked();
     (!enough).then(|| {
         let text = format!(
-            "the surrounding command holds it as {}, and this asks for {mode}, so it would wait for itself forever: ask for \
-             {mode} outside too, or use another path",
+            "the surrounding command holds {}, and this asks for {asked}, so it would wait for itself forever: ask for {asked} \
+             outside too, or use another path",
             outer()
         );
         Message::error("nesting", text)

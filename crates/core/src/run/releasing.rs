@@ -10,7 +10,7 @@ use crate::path::LockPath;
 use crate::queue::event::Event;
 use crate::run::claim::Claim;
 use crate::server_wait::Awaited;
-use crate::signal::ends_waiting;
+use crate::signal::{self, ends_waiting};
 use crate::time::BootTime;
 
 /// The longest wait for servers that don't answer.
@@ -108,7 +108,12 @@ impl Releasing {
         if events.iter().any(|event| matches!(event, Event::Closed)) {
             let said = match self.kind {
                 ReleaseKind::Locks => Message::step("released", "released"),
-                ReleaseKind::PlaceInQueue => Message::step("left", "left the queue"),
+                ReleaseKind::PlaceInQueue => match self.end.exit {
+                    Exit::Signal(signal) => {
+                        Message::step("left", format!("left the queue: {}", signal::short_name(signal)))
+                    }
+                    Exit::Code(_) => Message::step("left", "left the queue"),
+                },
             };
             ctx.say_of_own_nodes(&said);
             return Some(self.done(ctx));

@@ -14,7 +14,7 @@ use crate::path::LockPath;
 use crate::queue::contender::ContentionError;
 use crate::queue::event::Event;
 use crate::run::claim::{Claim, Session};
-use crate::signal::{self, SIGTTIN, SIGTTOU};
+use crate::signal::{self, SIGTTIN, SIGTTOU, ends_waiting};
 use crate::text::time;
 use crate::time::BootTime;
 
@@ -76,7 +76,12 @@ impl Running {
                 let latest = lease.map_or(ctx.now, Lease::take_over_at);
                 self.happened(JobInput::Tick { latest }, ctx);
             }
-            Input::Signal(signal) => self.happened(JobInput::Signalled(signal), ctx),
+            Input::Signal(signal) => {
+                if ends_waiting(signal) && self.supervisor.end().is_none() {
+                    ctx.say(sent(signal, &ctx.plan.command));
+                }
+                self.happened(JobInput::Signalled(signal), ctx);
+            }
             Input::Key(signal) => self.happened(JobInput::Key(signal), ctx),
             Input::MonitorDied => self.lose(Loss::MonitorDied, ctx),
             Input::Child => ctx.emit(Effect::Job(LookAtChildren { all: self.supervisor.is_stopping() })),
@@ -304,11 +309,17 @@ fn report_suspension(signal: i32, ctx: &mut Context<'_>) {
     ctx.emit(Effect::FlushOutput(limit));
 }
 
+/// zklock was sent a signal that ends most commands, and forwards it.
+fn sent(signal: i32, command: &str) -> Message {
+    let message = Message::step("signalled", format!("{command} is sent {}", signal::short_name(signal)));
+    message.with("command", command).with("signal", signal::name(signal))
+}
+
 /// The lock is lost, and the command gets this signal now and KILL after a while, or KILL now.
 fn lock_lost(loss: &Loss, command: &str, signal: i32, kill_in: Option<Duration>) -> Message {
     let (reason, why) = loss.told("is");
     let fate = kill_in.map_or("KILL now".to_owned(), |kill_in| {
-        format!("{} now, KILL in {}", signal::name(signal).trim_start_matches("SIG"), time(kill_in))
+        format!("{} now, KILL in {}", signal::short_name(signal), time(kill_in))
     });
     Message::warning("lost", format!("{why}; {command} is being stopped: {fate}"))
         .with("command", command)
@@ -321,7 +332,7 @@ fn lock_lost(loss: &Loss, command: &str, signal: i32, kill_in: Option<Duration>)
 /// The command was stopped because of that, so long `after` the last confirmation, if there is a lease.
 fn command_stopped(loss: &Loss, command: &str, after: Option<Duration>) -> Message {
     let (reason, why) = loss.told("was");
-    let late = after.map(|after| format!(" {} after the last confirmation", time(after)));
+    let late = after.map(|after| format!(" {} after the servers last confirmed the lock", time(after)));
     let stopped = format!("; {command} was stopped{}", late.unwrap_or_default());
     let text = format!("{}{stopped}", loss.in_short());
     let text_alone = Some(why + &stopped);

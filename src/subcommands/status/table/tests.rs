@@ -26,7 +26,7 @@ fn contender(host: String, pid: u32, label: String) -> ListedContender {
 fn table(contender: ListedContender, width: Option<usize>) -> String {
     let contenders = Some(vec![contender]);
     let path = "/locks/job".to_owned();
-    let lock = Lock { path, contenders, last_success: None };
+    let lock = Lock { path, contenders, last_success: None, busy_below: 0 };
     text(&[lock], &Style { width, height: None, colour: false })
 }
 

@@ -410,7 +410,7 @@ fn a_lock_that_is_held_around_zklock_is_not_queued_for() {
     let mut weak = inside(Mode::Slots(2), &["/locks/b", "/locks/a"]);
     let (path, why) = weak.enter(outer()).unwrap_err();
     assert_eq!(path, lock("/locks/a"));
-    assert!(why.text.contains("ask for 2 slots outside too"), "{why}");
+    assert!(why.text.contains("ask for one of 2 slots outside too"), "{why}");
     let mut once = Plan { once_per: Some(seconds(60.0)), ..inside(Mode::Exclusive, &["/locks/a"]) };
     assert!(once.enter(outer()).unwrap_err().1.text.contains("put --once-per there"));
 }
