@@ -21,7 +21,7 @@ use crate::process::system_error::{describe, explain};
 
 /// The keys: options that may apply to a whole host or user. Options that concern one job can only be set on its
 /// command line.
-pub const KEYS: &[&str] = &[
+pub const SETTINGS: &[&str] = &[
     "zookeeper",
     "connect-timeout",
     "session-timeout",
@@ -155,11 +155,11 @@ impl Config {
             if with_dashes == "on-lost" {
                 bail!("{file}: remove '{name}': {ALWAYS_STOPPED}");
             }
-            let Some(key) = KEYS.iter().find(|key| **key == with_dashes) else {
+            let Some(key) = SETTINGS.iter().find(|key| **key == with_dashes) else {
                 let name = escaped(name.as_bytes());
                 bail!(
                     "{file}: unknown key '{name}'; known are {}, {AUTH}, as in zookeeper = \"zk1:2181,zk2:2181\"",
-                    KEYS.join(", ")
+                    SETTINGS.join(", ")
                 );
             };
             let value = text_of(value).with_context(|| {
@@ -199,7 +199,7 @@ impl Config {
 
     /// The settings as options of the command line, each with its key and its place.
     pub fn options(&self) -> impl Iterator<Item = (&'static str, String, OsString)> {
-        KEYS.iter().filter_map(|key| {
+        SETTINGS.iter().filter_map(|key| {
             let (value, source) = self.settings.get(key)?;
             Some((*key, format!("{source}: {key}"), option(key, value)?))
         })

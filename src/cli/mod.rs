@@ -23,7 +23,7 @@ pub use self::subcommands::{
     CheckOptions, CompletionsOptions, ForgetOptions, ManOptions, RevokeOptions, StatusOptions, Subcommand,
     WaitOptions,
 };
-use crate::config::{AUTH, Config, KEYS, SWITCHES};
+use crate::config::{AUTH, Config, SETTINGS, SWITCHES};
 
 /// Parses the command line `words`, of which the first is the program, with the settings of files and variables.
 ///
@@ -149,7 +149,7 @@ fn shown(line: &ArgMatches, all: &ArgMatches, verbose: u8, config: &Config) -> S
         Some(source) => (format!("# {AUTH} is hidden; copy it from there"), source),
         None => (format!("# {AUTH} is not set"), "default"),
     };
-    let rows: Vec<_> = KEYS.iter().map(row).chain([auth]).collect();
+    let rows: Vec<_> = SETTINGS.iter().map(row).chain([auth]).collect();
     let width = rows.iter().map(|(setting, _)| setting.len()).max().unwrap_or_default();
     let lines = rows.iter().map(|(setting, source)| format!("{setting:width$}  # {source}"));
     lines.collect::<Vec<_>>().join("\n") + "\n"

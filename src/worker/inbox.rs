@@ -22,7 +22,7 @@ use crate::process::sys;
 use crate::worker::main_session::MainSession;
 
 /// What the terminal sends to the process group of zklock. The worker is in it only while it starts the command.
-pub(super) const KEYS: [i32; 6] = [SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU];
+pub(super) const KEYS_AT_START: [i32; 6] = [SIGINT, SIGQUIT, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU];
 
 /// The reading end of the channel.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Events {
     /// blocked.
     pub(super) fn listen(&mut self) -> io::Result<()> {
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        let signals = SignalFd::with_flags(&sys::set_of(KEYS.into_iter().chain([SIGCHLD])), flags)?;
+        let signals = SignalFd::with_flags(&sys::set_of(KEYS_AT_START.into_iter().chain([SIGCHLD])), flags)?;
         self.sources =
             Some(Sources { signals, monitor_died: Cell::new(false), readable: Cell::new([true; 2]) });
         Ok(())
@@ -154,7 +154,7 @@ impl Sources {
             let signal = i32::try_from(info.ssi_signo)?;
             any |= signal == SIGCHLD;
             // The command may have begun too late to get it.
-            if KEYS.contains(&signal) && info.ssi_code == SI_KERNEL {
+            if KEYS_AT_START.contains(&signal) && info.ssi_code == SI_KERNEL {
                 emit(Input::Signal(signal));
             }
         }
