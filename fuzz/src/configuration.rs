@@ -1,6 +1,6 @@
 //! A configuration file, whoever wrote it.
 
-use zklock::config::{AUTH, Config, KEYS};
+use zklock::config::{AUTH, Config, SETTINGS};
 
 use super::shown::assert_harmless;
 
@@ -13,6 +13,6 @@ pub fn check(data: &[u8]) {
         assert!(said.starts_with("f.toml: "), "{said:?}");
         assert_harmless(&said);
     }
-    assert!(config.options().all(|(key, ..)| KEYS.contains(&key) && key != AUTH));
+    assert!(config.options().all(|(key, ..)| SETTINGS.contains(&key) && key != AUTH));
     assert!(config.source(AUTH).is_none_or(|source| source == "f.toml"));
 }

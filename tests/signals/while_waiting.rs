@@ -107,7 +107,7 @@ fn a_signal_that_arrives_with_the_lock_prevents_the_command() {
         let output = waiter.wait(DEADLINE);
         assert_eq!(output.assert_signal(signal).stdout, "");
         // A command that is killed before it prints anything would still have been started.
-        output.assert_stderr("left the queue");
+        output.assert_stderr(&format!("left the queue: {}", signal.as_str().trim_start_matches("SIG")));
         assert_eq!(case.contenders(), [""; 0]);
     }
 }
