@@ -51,6 +51,7 @@ pub(super) struct Waiting {
     /// A read that waits for the writes before it; `None` for a write or sync that is under way.
     pub(super) read: Option<Op>,
     pub(super) is_sync: bool,
+    pub(super) is_multi: bool,
 }
 
 /// A client's connection.

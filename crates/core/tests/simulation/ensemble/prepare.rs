@@ -13,16 +13,20 @@ pub(super) fn prepare(
     op: Op,
     by: (i64, Who),
     at: Stamp,
+    version: [u32; 2],
 ) -> (Vec<Change>, Result<Answer, WireError>) {
     let Op::Multi(ops) = op else {
-        return match prepare_one(tree, op, by, at) {
-            Ok((change, answer)) => (change.into_iter().collect(), Ok(answer)),
+        return match plan(tree, op, by, version) {
+            Ok(change) => {
+                let answer = change.as_ref().map_or(Answer::Done, |change| make(tree, change, at));
+                (change.into_iter().collect(), Ok(answer))
+            }
             Err(code) => (vec![], Err(code.into())),
         };
     };
     let (mut changes, mut answers, mut undos) = (vec![], vec![], vec![]);
     for (index, op) in ops.into_iter().enumerate() {
-        match plan(tree, op, by) {
+        match plan(tree, op, by, version) {
             Ok(change) => {
                 undos.extend(change.as_ref().and_then(|change| tree.undo_of(change)));
                 answers.push(change.as_ref().map_or(Answer::Done, |change| make(tree, change, at)));
@@ -37,12 +41,6 @@ pub(super) fn prepare(
     (changes, Ok(Answer::Multi(answers)))
 }
 
-fn prepare_one(tree: &mut Tree, op: Op, by: (i64, Who), at: Stamp) -> Result<(Option<Change>, Answer), Code> {
-    let change = plan(tree, op, by)?;
-    let answer = change.as_ref().map_or(Answer::Done, |change| make(tree, change, at));
-    Ok((change, answer))
-}
-
 fn make(tree: &mut Tree, change: &Change, at: Stamp) -> Answer {
     tree.apply(change, at, |_, _| ());
     match change {
@@ -55,7 +53,7 @@ fn make(tree: &mut Tree, change: &Change, at: Stamp) -> Answer {
     }
 }
 
-fn plan(tree: &Tree, op: Op, (session, who): (i64, Who)) -> Result<Option<Change>, Code> {
+fn plan(tree: &Tree, op: Op, (session, who): (i64, Who), version: [u32; 2]) -> Result<Option<Change>, Code> {
     let node = |path: &str| tree.get(path).ok_or(Code::NoNode);
     match op {
         Op::Create { path, data, acl, mode } => {
@@ -84,13 +82,16 @@ fn plan(tree: &Tree, op: Op, (session, who): (i64, Who)) -> Result<Option<Change
                 is_container: mode == Mode::Container,
             }))
         }
-        Op::Delete { path, version } => {
+        Op::Delete { path, version: expected } => {
             if path == "/" || !is_path(&path) {
                 return Err(Code::BadArguments);
             }
+            if version < [3, 6] {
+                node(&path)?;
+            }
             permit(node(parent_of(&path))?, who, Acl::DELETE)?;
             let there = node(&path)?;
-            check_version(there, version)?;
+            check_version(there, expected)?;
             if !there.children.is_empty() {
                 return Err(Code::NotEmpty);
             }

@@ -179,10 +179,11 @@ impl Ensemble {
             // The refusal is answered in order, like a read.
             Op::Multi(vec![])
         } else if op.is_for_leader() {
-            conn.waiting.push_back(Waiting { xid, read: None, is_sync: false });
+            let is_multi = matches!(op, Op::Multi(_));
+            conn.waiting.push_back(Waiting { xid, read: None, is_sync: false, is_multi });
             return self.tell_leader(server, Peer::Forward { conn: id, session, who, xid, op });
         } else if matches!(op, Op::Sync) && !is_leading {
-            conn.waiting.push_back(Waiting { xid, read: None, is_sync: true });
+            conn.waiting.push_back(Waiting { xid, read: None, is_sync: true, is_multi: false });
             return self.tell_leader(server, Peer::Sync { conn: id, xid });
         } else {
             op
@@ -190,7 +191,7 @@ impl Ensemble {
         if conn.waiting.is_empty() {
             self.read(id, server, xid, op);
         } else {
-            conn.waiting.push_back(Waiting { xid, read: Some(op), is_sync: false });
+            conn.waiting.push_back(Waiting { xid, read: Some(op), is_sync: false, is_multi: false });
         }
     }
 
@@ -199,12 +200,13 @@ impl Ensemble {
         let Some(conn) = self.conns.at_server(id) else {
             return;
         };
-        if conn.waiting.front().is_none_or(|waiting| waiting.xid != xid || waiting.read.is_some()) {
+        let is_next = |waiting: &mut Waiting| waiting.xid == xid && waiting.read.is_none();
+        let Some(Waiting { is_multi, .. }) = conn.waiting.pop_front_if(is_next) else {
             return;
-        }
-        conn.waiting.pop_front();
+        };
         let server = conn.server;
-        if matches!(result, Err(WireError { code: Code::SessionMoved, .. })) {
+        let closes = self.config.version >= [3, 6] || !is_multi;
+        if closes && matches!(result, Err(WireError { code: Code::SessionMoved, .. })) {
             return self.close(id);
         }
         let zxid = self.servers[server].tree.zxid;
