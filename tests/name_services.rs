@@ -106,11 +106,11 @@ fn services_that_the_host_lacks_are_skipped() {
         return;
     }
     for services in [
-        "passwd: sss files systemd\nhosts: mdns4_minimal [NOTFOUND=return] files dns\n",
-        "passwd: files sss systemd\nhosts: resolve [!UNAVAIL=return] files myhostname dns\n",
-        "passwd: sss systemd files\nhosts: files myhostname resolve [!UNAVAIL=return] dns\n",
+        "passwd: sss files zklock systemd\nhosts: mdns4_minimal [NOTFOUND=return] files dns\n",
+        "passwd: files sss zklock systemd\nhosts: resolve [!UNAVAIL=return] files myhostname dns\n",
+        "passwd: sss zklock files systemd\nhosts: files myhostname resolve [!UNAVAIL=return] dns\n",
     ] {
-        assert_eq!(recorded_user(IN_FILE, services), "root", "{services}");
+        assert_eq!(recorded_user(IN_FILE, services), "module-user", "{services}");
     }
 }
 
