@@ -23,12 +23,14 @@ fn uses(case: &Case, file: &Path) -> Vec<Zklock> {
 #[test]
 fn a_file_that_could_block_or_never_end_is_refused_at_once() {
     let case = Case::new("special");
-    // A closed stdin is a directory.
     for file in [case.dir(), Path::new("/dev/zero"), Path::new("/dev/ptmx"), Path::new("/dev/stdin")] {
         for zklock in uses(&case, file) {
             let output = zklock.args([case.path(), "echo", "ran"]).prelude("exec <&-").run();
-            let reason = format!("{}: it is neither a regular file nor a pipe", file.display());
-            output.assert_code(125).assert_stderr("can't read").assert_stderr(&reason);
+            output.assert_code(125).assert_stderr(&format!("can't read {}: ", file.display()));
+            // What stands in for a closed stdin can be opened again only by root.
+            if file != Path::new("/dev/stdin") {
+                output.assert_stderr("it is neither a regular file nor a pipe");
+            }
             assert_eq!(output.stdout, "");
             assert!(output.elapsed < Duration::from_secs(10), "{output}");
         }

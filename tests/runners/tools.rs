@@ -12,7 +12,8 @@ fn under(case: &Case, tool: &str) -> Option<String> {
     let words = match tool {
         "stdbuf" => "exec stdbuf -oL".to_owned(),
         "strace" => format!("exec strace -f -qq -o {}", case.dir().join("trace").display()),
-        "sudo" => "exec sudo -n --preserve-env=ZKLOCK_TEST_RUN".to_owned(),
+        // As the same user, who may send it signals.
+        "sudo" => "exec sudo -n --user \"$(id -un)\" --preserve-env=ZKLOCK_TEST_RUN".to_owned(),
         // It takes a shell's line.
         "script" => {
             "line=$(printf '%q ' \"$0\" \"$@\"); set -- -qec \"$line\" /dev/null; exec env SHELL=/bin/bash"
