@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use nix::errno::Errno;
 use toml::{Table, Value};
-use zklock_core::text::escaped;
+use zklock_core::text::{escaped, without_password};
 
 use crate::files::{read_settings, refuse_if_others_can_read};
 use crate::plan::{AUTH_VARIABLE, AuthLines};
@@ -156,7 +156,7 @@ impl Config {
                 bail!("{file}: remove '{name}': {ALWAYS_STOPPED}");
             }
             let Some(key) = SETTINGS.iter().find(|key| **key == with_dashes) else {
-                let name = escaped(name.as_bytes());
+                let name = escaped(without_password(name).as_bytes());
                 bail!(
                     "{file}: unknown key '{name}'; known are {}, {AUTH}, as in zookeeper = \"zk1:2181,zk2:2181\"",
                     SETTINGS.join(", ")

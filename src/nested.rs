@@ -6,7 +6,7 @@
 
 use std::io::{self, Read as _, Write as _};
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow};
 use nix::sys::signal::SigSet;
 use nix::unistd::{Pid, getpid};
 use zklock_core::environment::HeldLock;
@@ -24,9 +24,10 @@ use crate::job::spawn::Launch;
 use crate::link::InheritedState;
 use crate::output;
 use crate::plan::Invocation;
+use crate::process::identity;
+use crate::process::proc_stat::is_ancestor;
 use crate::process::sys::{self, ForkSide};
 use crate::process::system_error::explain;
-use crate::process::{identity, proc_stat};
 use crate::subcommands::in_session_of;
 
 /// Leaves the locks that are held around zklock out of the plan. If none is left, zklock becomes its command: this returns
@@ -119,7 +120,8 @@ fn ask(plan: &Plan, said: &[HeldLock], options: &Options) -> Result<Vec<bool>> {
     })
 }
 
-/// Whether the zklock that wrote this record is an ancestor of the process `below`. A record of 1.0 may know its host and
+/// Whether the zklock that wrote this record is an ancestor of the process `below`. If that can't be seen, queueing for a
+/// lock that may be held around zklock could wait for zklock's own end. A record of 1.0 may know its host and
 /// pid only.
 fn is_above(record: &[u8], below: Pid) -> Result<bool> {
     let Some(record) = Record::from_bytes(record) else { return Ok(false) };
@@ -128,21 +130,4 @@ fn is_above(record: &[u8], below: Pid) -> Result<bool> {
         _ => record.host == identity::host(),
     };
     Ok(is_here && is_ancestor(record.pid, record.process.map(|process| process.started), below)?)
-}
-
-/// Whether the process with this pid, which began then, is an ancestor of the process `below`.
-///
-/// # Errors
-/// If `/proc` hides an ancestor. Queueing for a lock that may be held around zklock could wait for zklock's own end.
-fn is_ancestor(pid: u32, started: Option<u64>, below: Pid) -> Result<bool> {
-    let mut next = below.as_raw();
-    for process in proc_stat::lineage(below) {
-        if process.pid.unsigned_abs() == pid && started.is_none_or(|started| started == process.started) {
-            return Ok(true);
-        }
-        next = process.parent;
-    }
-    let action = "can't see whether the surrounding command holds the lock";
-    ensure!(next == 0, "{action}: /proc hides PID {next}; mount it without hidepid");
-    Ok(false)
 }

@@ -48,6 +48,11 @@ pub enum SpawnError {
          its lease ran out"
     )]
     TooLate,
+    /// The zklock around this one that held this lock has ended meanwhile.
+    #[error(
+        "the command was not started: {0} was held by a surrounding zklock, which has ended since; run it again"
+    )]
+    NotHeld(String),
     /// The monitor is ending: the worker learns that by the socket only when all of its threads have ended.
     #[error("the command was not started: zklock's first process was killed")]
     MonitorEnding,
@@ -120,7 +125,7 @@ impl SpawnError {
         match self {
             Self::NotFound(..) => exit::NOT_FOUND,
             Self::CannotRun(..) => exit::CANNOT_RUN,
-            Self::NoProcess(..) | Self::TooLate | Self::MonitorEnding => exit::FAILURE,
+            Self::NoProcess(..) | Self::TooLate | Self::NotHeld(_) | Self::MonitorEnding => exit::FAILURE,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use anyhow::{Result, ensure};
 use nix::unistd::{Pid, getpid};
 
 use super::proc_file;
@@ -47,9 +48,29 @@ pub fn lineage(pid: Pid) -> impl Iterator<Item = ProcessStat> {
 /// Whether this process's group is orphaned: no other process of its session could continue it, so the kernel discards the
 /// terminal's stop signals.
 pub fn is_orphaned() -> bool {
-    let Some(own) = of(getpid()) else { return false };
-    let outside = lineage(getpid()).find(|process| process.group != own.group);
-    outside.is_none_or(|process| process.session != own.session)
+    let line: Vec<ProcessStat> = lineage(getpid()).collect();
+    let Some(own) = line.first() else { return false };
+    // Not only the nearest one outside the group: the worker of a surrounding zklock is in a session of its own.
+    !line.array_windows().any(|[process, parent]| {
+        process.group == own.group && parent.group != own.group && parent.session == own.session
+    })
+}
+
+/// Whether the process with this pid, which began then, is an ancestor of the process `below`.
+///
+/// # Errors
+/// If `/proc` hides an ancestor.
+pub fn is_ancestor(pid: u32, started: Option<u64>, below: Pid) -> Result<bool> {
+    let mut next = below.as_raw();
+    for process in lineage(below) {
+        if process.pid.unsigned_abs() == pid && started.is_none_or(|started| started == process.started) {
+            return Ok(true);
+        }
+        next = process.parent;
+    }
+    let action = "can't see whether the surrounding command holds the lock";
+    ensure!(next == 0, "{action}: /proc hides PID {next}; mount it without hidepid");
+    Ok(false)
 }
 
 /// The kernel's flag for a thread that has begun to end (`PF_EXITING`): from then on it inherits no orphans.

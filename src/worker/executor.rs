@@ -4,14 +4,16 @@ use std::mem;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use nix::unistd::getpid;
 use uuid::Uuid;
+use zklock_core::environment::HeldLock;
 use zklock_core::leftover_nodes::LeftoverNodes;
 use zklock_core::message::Message;
 use zklock_core::path::LockPath;
 use zklock_core::protocol::LockNode;
 use zklock_core::queue::contender::AttemptIds;
 use zklock_core::queue::name::Mode;
-use zklock_core::run::{Effect, End, Input, Introduction, Notification};
+use zklock_core::run::{Effect, End, Input, Introduction, Notification, Plan};
 
 use crate::ensemble::Settings;
 use crate::job::spawn::SpawnError;
@@ -19,6 +21,7 @@ use crate::job::{Job, PreparedLaunch};
 use crate::link::{WorkerSide, clean};
 use crate::output;
 use crate::plan::Invocation;
+use crate::process::proc_stat::is_ancestor;
 use crate::process::{clock, identity, service_manager, sys, thread};
 use crate::worker::inbox::{Emitter, KEYS_AT_START};
 use crate::worker::loop_timer::LoopTimer;
@@ -44,6 +47,8 @@ pub(super) struct Executor<'a> {
     worker: &'a mut WorkerSide,
     invocation: &'a Invocation,
     mode: Mode,
+    /// The locks that were held around zklock when it began.
+    held: Vec<HeldLock>,
     settings: &'a Settings,
     events: Emitter,
     timer: LoopTimer,
@@ -62,14 +67,15 @@ impl<'a> Executor<'a> {
     pub(super) fn new(
         worker: &'a mut WorkerSide,
         invocation: &'a Invocation,
-        mode: Mode,
+        plan: &Plan,
         settings: &'a Settings,
         events: Emitter,
     ) -> Self {
         Self {
             worker,
             invocation,
-            mode,
+            mode: plan.mode,
+            held: plan.held.clone(),
             settings,
             events,
             timer: LoopTimer::new(),
@@ -144,6 +150,7 @@ impl<'a> Executor<'a> {
                     None => PreparedLaunch::new(self.invocation, self.worker)?,
                 };
                 let started = match unreceived {
+                    Some(_) if let Some(lock) = self.no_longer_held() => Err(SpawnError::NotHeld(lock)),
                     Some(_) => Job::start(prepared, &variables, self.worker, latest),
                     None => Err(SpawnError::MonitorEnding),
                 };
@@ -188,6 +195,14 @@ impl<'a> Executor<'a> {
             Effect::Finish(end) => return Ok(Done::Over(end)),
         }
         Ok(Done::Nothing)
+    }
+
+    /// A lock that was held around zklock and isn't any more: the zklock that held it isn't above this process now. One of
+    /// 1.x doesn't say which it is.
+    fn no_longer_held(&self) -> Option<String> {
+        let is_above = |held: &HeldLock| is_ancestor(held.pid, Some(held.started), getpid()).unwrap_or(false);
+        let gone = self.held.iter().find(|held| held.started > 0 && !is_above(held))?;
+        Some(gone.path.clone())
     }
 
     /// Prepares the start of the command while the servers answer.

@@ -59,7 +59,7 @@ fn begin(worker: &mut WorkerSide, plan: Plan, invocation: &Invocation, settings:
     }
     let (emitter, mut events) = inbox::channel().context("can't make a channel for events")?;
     events.listen().context("can't listen for signals")?;
-    let mut executor = Executor::new(worker, invocation, plan.mode, settings, emitter);
+    let mut executor = Executor::new(worker, invocation, &plan, settings, emitter);
     let mut driver = Driver::begin(plan, clock::now());
     let ended = panic::catch_unwind(AssertUnwindSafe(|| run_loop(&mut driver, &mut executor, &events)));
     let ended = ended.unwrap_or_else(|_| Err(anyhow!("this is a bug in zklock")));

@@ -57,6 +57,26 @@ fn the_next_one_runs_in_its_place() {
     assert_eq!(history.exclusive_order(), ["c", "b"]);
 }
 
+/// The surrounding zklock's worker, between the waiter and the shell, is in a session of its own.
+#[test]
+fn a_waiter_inside_a_command_stops_with_its_job() {
+    let case = Case::new("stopped-inside");
+    let holder = case.holder();
+    let mut shell = case.shell();
+    let path = case.path();
+    let inner = format!("$zklock -v {path} -- echo ran; exit 7");
+    shell.enter(&format!("$zklock {path}-outer -- sh -c \"{inner}\""), DEADLINE);
+    shell.terminal().expect(": position ", DEADLINE);
+    stop(&mut shell);
+    case.wait_for_contenders(1);
+    end(holder);
+    pass_time(Duration::from_secs(1));
+    assert!(!shell.terminal().text().contains("\nran"), "{}", shell.terminal().text());
+    shell.enter("fg", DEADLINE);
+    shell.prompt(DEADLINE);
+    assert_eq!(shell.code(DEADLINE), 7);
+}
+
 /// No other contender wants the lock, and still the command doesn't run while the waiter is stopped.
 #[test]
 fn it_never_runs_while_it_is_stopped() {

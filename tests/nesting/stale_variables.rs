@@ -2,7 +2,7 @@
 
 use nix::sys::signal::{Signal, kill};
 
-use super::{HOLD, end, inner, outer, shell, start, value};
+use super::{HOLD, end, inner, outer, shell, start, value, words};
 use crate::support::{Case, DEADLINE, wait_until, worker_of};
 
 /// The value of `ZKLOCK_HELD` for a command that has ended.
@@ -51,6 +51,30 @@ fn a_daemon_that_outlives_the_lock_queues_for_it() {
         std::fs::read_to_string(&done).is_ok_and(|code| code == "124\n")
     });
     end(holder);
+}
+
+/// The command in the background waits for another lock meanwhile.
+#[test]
+fn a_lock_that_is_released_around_a_waiter_is_not_taken_for_held() {
+    let case = Case::new("released-around");
+    let (go, ran, other) = (case.dir().join("go"), case.dir().join("ran"), format!("{}-b", case.path()));
+    let holder = case.zklock().args([&other, "--", "sleep", "60"]).spawn();
+    case.observer().wait_for_contenders(&other, 1, DEADLINE);
+    let inner = words(case.hosts(), &[], &[case.path(), &other]);
+    let inner = format!("'{}'", inner.join("' '"));
+    let script = format!(
+        "{inner} touch {ran} & until [ -e {go} ]; do sleep 0.01; done",
+        ran = ran.display(),
+        go = go.display()
+    );
+    let running = outer(&case, &[], &[shell(&script)]).spawn();
+    case.observer().wait_for_contenders(&other, 2, DEADLINE);
+    std::fs::write(&go, "").unwrap();
+    case.wait_for_contenders(0);
+    end(holder);
+    let output = running.wait(DEADLINE);
+    output.assert_code(0).assert_stderr("was held by a surrounding zklock, which has ended since");
+    assert!(!ran.exists());
 }
 
 #[test]
