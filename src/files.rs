@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::stat::makedev;
+use nix::unistd::{AccessFlags, access};
 use zklock_core::text::{shell_word, without_password};
 
 /// The largest size of credentials, certificates and keys.
@@ -46,6 +47,11 @@ pub(crate) fn refuse_if_others_can_read(path: &Path, metadata: &Metadata) -> Res
         bail!("{shown} holds a secret and others may read or change it (mode {mode:03o}): chmod 600 {typed}");
     }
     Ok(())
+}
+
+/// Whether there is a file that this user may execute.
+pub(crate) fn is_program(path: &Path) -> bool {
+    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
 fn open(path: &Path) -> Result<(File, Metadata)> {

@@ -7,11 +7,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use nix::unistd::{AccessFlags, access};
 use thiserror::Error;
 use zklock_core::path::{LockPath, PathError};
 use zklock_core::text::{escaped, shell_word, without_password};
 
+use crate::files::is_program;
 use crate::plan::Invocation;
 
 /// Why the words aren't locks and a command.
@@ -70,8 +70,6 @@ pub(super) fn parse(words: &[OsString], shell: Option<&OsStr>) -> Result<Invocat
     let (locks_end, command_start) = if paths > 0 && dashes { (paths, paths + 1) } else { (1, 1) };
     let locks = locks(words.get(..locks_end).unwrap_or_default())?;
     let path = escaped(first.as_encoded_bytes());
-    let late_option =
-        |word: &OsStr| InvocationError::LateOption(escaped(word.as_encoded_bytes()), path.clone());
     match words.get(command_start..) {
         None | Some([]) => Err(InvocationError::NoCommand(path)),
         Some([dash_c, rest @ ..]) if !dashes && (dash_c == "-c" || dash_c == "--command") => match rest {
@@ -80,7 +78,9 @@ pub(super) fn parse(words: &[OsString], shell: Option<&OsStr>) -> Result<Invocat
             [_, extra, ..] => Err(InvocationError::TwoCommands(escaped(extra.as_encoded_bytes()))),
         },
         Some([program, ..]) if program.is_empty() => Err(InvocationError::EmptyCommand(path)),
-        Some([option, ..]) if !dashes && option.as_bytes().starts_with(b"-") => Err(late_option(option)),
+        Some([option, ..]) if !dashes && option.as_bytes().starts_with(b"-") => {
+            Err(InvocationError::LateOption(escaped(option.as_encoded_bytes()), path))
+        }
         Some([program, arguments @ ..]) => Ok(Invocation {
             locks,
             program: program.clone(),
@@ -125,11 +125,6 @@ fn locks(words: &[OsString]) -> Result<Vec<LockPath>, InvocationError> {
             LockPath::parse(word).map_err(|why| InvocationError::Path(shown(), why))
         })
         .collect()
-}
-
-/// Whether this host has an executable file there.
-fn is_program(path: &Path) -> bool {
-    path.is_file() && access(path, AccessFlags::X_OK).is_ok()
 }
 
 #[cfg(test)]

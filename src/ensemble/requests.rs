@@ -79,7 +79,8 @@ async fn follow<'a>(
     }
 }
 
-/// Sends the call of a step, and the one that is sent with it. The library sends a call when it is made, not when its future is polled.
+/// Sends the call of a step, and the one that is sent with it. The library sends a call when it is made, not when its
+/// future is polled.
 fn send<'a>(client: &'a Client, acl: &'a [Acl], step: &Step) -> (CallFuture<'a>, Option<CallFuture<'a>>) {
     let first = make_call(client, acl, step.call());
     (first, step.second().map(|second| make_call(client, acl, second.call())))

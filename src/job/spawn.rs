@@ -8,13 +8,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::unistd::{AccessFlags, Pid, access, getpid, setsid};
+use nix::unistd::{Pid, getpid, setsid};
 use thiserror::Error;
 use zklock_core::exit;
 use zklock_core::signal::{SIGTSTP, SIGTTIN, SIGTTOU};
 use zklock_core::text::escaped;
 use zklock_core::time::BootTime;
 
+use crate::files::is_program;
 use crate::link::InheritedState;
 use crate::plan::Invocation;
 use crate::process::clock;
@@ -71,14 +72,17 @@ impl Launch {
 
     /// Checks that there is such a program and that this user may run it, before anything waits for a lock.
     pub fn find(program: &OsStr) -> Result<(), SpawnError> {
-        let found = candidates(program);
-        match found.first() {
-            None => Err(SpawnError::NotFound(program.to_owned(), how_to_find(program))),
-            Some(first) if !found.iter().any(|path| may_run(path)) => {
-                Err(SpawnError::CannotRun(program.to_owned(), why_denied(first).to_owned()))
+        let mut found = None;
+        for path in candidates(program) {
+            if is_program(&path) {
+                return Ok(());
             }
-            Some(_) => Ok(()),
+            found.get_or_insert(path);
         }
+        Err(match found {
+            None => SpawnError::NotFound(program.to_owned(), how_to_find(program)),
+            Some(first) => SpawnError::CannotRun(program.to_owned(), why_denied(&first).to_owned()),
+        })
     }
 
     /// The image to exec, with these variables added.
@@ -197,32 +201,31 @@ fn how_to_find(program: &OsStr) -> &'static str {
 /// Where the system looks for a program without a slash in its name, if `PATH` isn't set.
 const DEFAULT_PATH: &str = "/usr/local/bin:/bin:/usr/bin";
 
-/// The files that a program of this name may be; one that can't be looked at may be there.
-fn candidates(program: &OsStr) -> Vec<PathBuf> {
-    if program.as_encoded_bytes().contains(&b'/') {
-        let is_there =
-            fs::metadata(program).map_or_else(|error| error.kind() == ErrorKind::PermissionDenied, |_| true);
-        return is_there.then(|| program.into()).into_iter().collect();
-    }
-    let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
-    let files = std::env::split_paths(&path).map(|directory| directory.join(".").join(program));
-    files.filter(|path| path.is_file()).collect()
+/// The files that a program of this name may be, in the order of `PATH`; one that can't be looked at may be there.
+fn candidates(program: &OsStr) -> impl Iterator<Item = PathBuf> {
+    let is_path = program.as_encoded_bytes().contains(&b'/');
+    let paths = if is_path {
+        vec![program.into()]
+    } else {
+        let path = std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+        std::env::split_paths(&path).map(|directory| directory.join(".").join(program)).collect()
+    };
+    paths.into_iter().filter(move |path| match fs::metadata(path) {
+        Ok(metadata) => is_path || metadata.is_file(),
+        Err(error) => is_path && error.kind() == ErrorKind::PermissionDenied,
+    })
 }
 
 /// Whether the program exists although the system reports that something wasn't found.
 fn is_there(program: &OsStr) -> bool {
-    !candidates(program).is_empty()
+    candidates(program).next().is_some()
 }
 
 /// Whether this is a script from a system on which lines end with CR LF.
 fn has_carriage_return(program: &OsStr) -> bool {
     let mut start = Vec::new();
-    let file = candidates(program).first().and_then(|path| fs::File::open(path).ok());
+    let file = candidates(program).next().and_then(|path| fs::File::open(path).ok());
     let read = file.and_then(|file| file.take(256).read_to_end(&mut start).ok());
     let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     read.is_some() && first.starts_with(b"#!") && first.ends_with(b"\r")
-}
-
-fn may_run(path: &Path) -> bool {
-    !path.is_dir() && access(path, AccessFlags::X_OK).is_ok()
 }

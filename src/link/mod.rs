@@ -228,7 +228,7 @@ impl WorkerSide {
     }
 
     /// Stops zklock as the terminal's signal would have done.
-    pub fn stop(&self, signal: i32) {
+    pub fn suspend(&self, signal: i32) {
         self.send(&Report::Suspend { signal, continued: self.continued });
     }
 

@@ -40,7 +40,7 @@ impl MonitorLoop {
         settings: &Settings,
     ) -> Option<MonitorInput> {
         match effect {
-            MonitorEffect::Suspend(signal) => self.stop(signal),
+            MonitorEffect::Suspend(signal) => self.suspend(signal),
             MonitorEffect::EndWorker => return Some(self.end_worker(true)),
             MonitorEffect::EndNobody => return Some(self.ended()),
             MonitorEffect::EndEverybody => return Some(self.end_everybody(path)),

@@ -166,7 +166,7 @@ impl MonitorLoop {
 
     /// Stops by the signal that stopped the command. If the kernel doesn't stop this process, because none could continue
     /// it, a worker that waits has to go on.
-    fn stop(&mut self, signal: i32) {
+    fn suspend(&mut self, signal: i32) {
         let sources = &mut self.sources;
         if sources.forward_signals() {
             return;

@@ -166,7 +166,7 @@ impl<'a> Executor<'a> {
                 let answer = self.job.as_mut().map(|job| job.carry_out(effect)).transpose()?.flatten();
                 return Ok(answer.map_or(Done::Nothing, Done::Answer));
             }
-            Effect::Suspend(signal) => self.worker.stop(signal),
+            Effect::Suspend(signal) => self.worker.suspend(signal),
             Effect::ContinueMonitor => self.worker.continue_monitor(),
             Effect::SetDeadline(deadline) => {
                 self.worker.set_deadline(deadline);
