@@ -1,5 +1,6 @@
-use crate::support::{DEADLINE, spawn};
-use crate::support::{MARKER, assert_no_processes, kill_all, new_marker, processes_of, wait_until};
+use crate::support::{
+    Case, DEADLINE, MARKER, assert_no_processes, kill_all, new_marker, processes_of, spawn, wait_until,
+};
 use std::process::Command;
 use std::time::Duration;
 
@@ -29,4 +30,12 @@ fn tells_of_what_is_left() {
     left.kill().unwrap();
     left.wait().unwrap();
     std::panic::resume_unwind(result.unwrap_err());
+}
+
+#[test]
+#[should_panic(expected = "left behind")]
+fn a_case_looks_for_leftovers() {
+    let case = Case::new("leftover");
+    let path = case.path().to_owned();
+    case.observer().mkdirs(&format!("{path}/_c_left-lock-0000000000"));
 }

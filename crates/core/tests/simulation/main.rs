@@ -13,7 +13,6 @@
 //! | `nesting` | zklocks inside the commands of other zklocks |
 //! | `acl_setup` | ACLs: which zklocks may use the locks |
 //! | `aim` | faults that wait for the moment at which they do the most harm |
-//! | `crowd` | a crowd of any size for one lock |
 //! | `explore` | a few zklocks under every schedule within a bound |
 //! | `checks`, `bounds` | checks at every step and at the end; upper bounds on times |
 #![allow(
@@ -34,7 +33,6 @@ mod bounds;
 mod checks;
 mod client;
 mod command;
-mod crowd;
 mod ensemble;
 mod explore;
 #[allow(dead_code, reason = "`scripts/chaos` uses more of it")]
@@ -60,10 +58,6 @@ use self::world::World;
 fn main() -> ExitCode {
     let options = Options::parse();
     if options.lists {
-        return ExitCode::SUCCESS;
-    }
-    if let Some(waiters) = options.crowd {
-        crowd::run_all(waiters, &options);
         return ExitCode::SUCCESS;
     }
     if options.explores {

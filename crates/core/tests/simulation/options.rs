@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use super::crowd::Kind;
-
 #[derive(Debug, clap::Parser)]
 #[command(name = "scripts/simulate", disable_help_flag = true)]
 pub(crate) struct Options {
@@ -26,17 +24,6 @@ pub(crate) struct Options {
     /// `cargo test -- --list` runs every test program with this option.
     #[arg(long = "list")]
     pub(crate) lists: bool,
-
-    /// Simulate a crowd of this size.
-    #[arg(long)]
-    pub(crate) crowd: Option<usize>,
-    #[arg(long, default_value_t = 0)]
-    pub(crate) nodes: usize,
-    /// The kind of crowd; without it, every kind.
-    #[arg(long)]
-    pub(crate) kind: Option<Kind>,
-    #[arg(long)]
-    pub(crate) turns: Option<usize>,
 
     /// Try every schedule instead of drawn scenarios.
     #[arg(long = "explore")]

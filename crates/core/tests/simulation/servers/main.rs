@@ -1,4 +1,4 @@
-//! The simulated servers alone: under storms of faults, and how fast they are.
+//! The simulated servers alone, under storms of faults.
 //!
 //! `tests/scenes` of the program compares them with real ones.
 #![allow(
@@ -7,12 +7,7 @@
     clippy::panic,
     reason = "a test that meets something unexpected ends there, and says where"
 )]
-#![allow(
-    clippy::print_stdout,
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "it measures time and prints it"
-)]
+#![allow(clippy::print_stdout, clippy::disallowed_types, reason = "it tells what it has seen")]
 #![allow(missing_docs, reason = "a test's name is its documentation")]
 #![allow(dead_code, reason = "the ensemble can do more than these tests ask for")]
 #![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
@@ -23,5 +18,4 @@ mod client;
 mod ensemble;
 #[path = "../rng.rs"]
 mod rng;
-mod speed;
 mod storm;

@@ -234,3 +234,34 @@ fn a_storm_is_the_same_for_the_same_seed() {
     assert_eq!(storm(3, 5), storm(3, 5));
     assert_ne!(storm(3, 5).0, storm(3, 6).0);
 }
+
+#[test]
+fn a_create_that_is_turned_away_is_sent_again() {
+    let mut ensemble = Ensemble::new(Config::new(1, 3));
+    while ensemble.leader().is_none() {
+        ensemble.next(ensemble.now() + 1_000_000);
+    }
+    let (servers, clock) = (vec![0], HostClock::default());
+    let settings =
+        Settings { zone: 0, servers, timeout: 6_000_000_000, deadline: None, clock, acl: Acl::OPEN, seed: 1 };
+    let mut client = Client::open(&mut ensemble, settings, 1);
+    let (mut asked, mut created) = (0, None);
+    while created.is_none() {
+        let output = ensemble.next(u64::MAX).expect("a session that goes on");
+        client.take(&mut ensemble, output);
+        match client.news() {
+            Some(ClientEvent::Session(SessionChange::Connected { .. })) => {
+                ensemble.throttle(0, 2);
+                asked = ensemble.now();
+                client.ask(&mut ensemble, 1, Request::Create { path: "/n-".into(), data: vec![] });
+            }
+            Some(ClientEvent::Reply(1, Reply::Created(result))) => {
+                created = Some((result.unwrap().path, ensemble.now()));
+            }
+            _ => {}
+        }
+    }
+    let (path, when) = created.unwrap();
+    assert_eq!(path.as_str(), "/n-0000000000");
+    assert!(when - asked >= 200_000_000, "two pauses of a tenth of a second");
+}
