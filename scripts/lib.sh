@@ -162,27 +162,6 @@ have_kazoo() {
 
 install_kazoo() { install_python kazoo "$kazoo_version" --only-binary=:all: && have_kazoo; }
 
-# --- services with processes of their own, with which zklock is tested ------------------------------------
-
-# What celery and gunicorn depend on, too.
-services=(celery==5.7.0 gunicorn==27.0.1 amqp==5.4.2 billiard==4.3.2 click==8.5.1 click-didyoumean==0.3.1 click-plugins==1.1.1.2
-    click-repl==0.4.1 kombu==5.7.0 prompt_toolkit==3.0.53 python-dateutil==2.9.0.post0 six==1.17.0 typing_extensions==4.16.0
-    tzlocal==5.4.5 vine==5.1.0 wcwidth==0.9.4)
-
-# Installs them into .tools. Without them, tests of services are skipped, and say so.
-need_services() {
-    have_services || install_python celery "${services[0]#*==}" --only-binary=:all: "${services[@]:1}" || true
-}
-
-have_services() {
-    "$root/.tools/venv/bin/python" - "${services[@]}" 2>/dev/null <<'PYTHON'
-import sys
-from importlib.metadata import version
-
-sys.exit(any(version(name) != wanted for name, wanted in (service.split("==") for service in sys.argv[1:])))
-PYTHON
-}
-
 # --- Python packages -----------------------------------------------------------------------------------
 
 # install_python PACKAGE VERSION [OPTION...]: installs it into .tools/venv, without what it depends on. Others there are kept.

@@ -5,12 +5,12 @@
 //!
 //! | behaviour | modules |
 //! |---|---|
-//! | words, options and settings | [`command_line`], [`command_size`], [`options`], [`configuration`], [`bad_paths`], [`special_files`] |
+//! | words, options and settings | [`command_line`], [`command_size`], [`options`], [`configuration`], [`refused`], [`special_files`] |
 //! | help for the user | [`completion`], [`manual_page`], [`messages`], [`remedies`] |
 //! | the queue and its nodes | [`ordering`], [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`neighbours`], [`counter_end`] |
 //! | kinds of locks | [`modes`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
-//! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`], [`services`] |
-//! | the command is stopped | [`stopping`], [`revoke`], [`revoked_by_client`] |
+//! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`], [`sockets`] |
+//! | the command is stopped | [`stopping`], [`revoke`] |
 //! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`], [`operations`] |
 //! | zklock itself is killed or frozen, or its clock faked | [`two_processes`], [`escape_small`], [`calls_small`], [`faked_clock`] |
 //! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`], [`limits`], [`open_files`] |
@@ -29,7 +29,6 @@
 
 mod addresses;
 mod architecture;
-mod bad_paths;
 mod busy;
 mod calls_small;
 mod check;
@@ -81,21 +80,21 @@ mod packages;
 mod permissions;
 mod pid1;
 mod progress;
+mod refused;
 mod release;
 mod remedies;
 mod replaced;
 mod requests;
 mod revoke;
-mod revoked_by_client;
 mod runners;
 mod security;
 #[path = "support/selftest/mod.rs"]
 mod selftest;
 mod service_manager;
-mod services;
 mod several_locks;
 mod signals;
 mod slow_connections;
+mod sockets;
 mod special_files;
 mod status;
 mod stopping;

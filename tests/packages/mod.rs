@@ -1,13 +1,9 @@
-//! The packages that `scripts/package` makes.
+//! The image that `scripts/package` makes. The script itself checks what is in each package.
 //!
-//! A static build of zklock takes minutes, so a stub of C stands for it where only the package around it matters. The
-//! image is also tried with the static zklock, if `scripts/package static` has built one.
+//! A static build of zklock takes minutes, so a stub of C stands for it unless `scripts/package static` has built one.
 
 mod container;
-mod deb;
-mod image;
 mod in_the_image;
-mod tar;
 
 use crate::support::skip;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,6 @@
 
 mod ends;
 mod lost;
-mod package;
 mod ways;
 
 use crate::support::{Case, DEADLINE, Running, end};

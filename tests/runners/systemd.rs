@@ -1,6 +1,6 @@
 //! The units of `docs/systemd.md`, run by systemd itself.
 
-use crate::support::{Case, DEADLINE, Running, Server, Systemd, end, pass_time, wait_until};
+use crate::support::{Case, DEADLINE, Running, Systemd, end, pass_time, wait_until};
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -66,22 +66,14 @@ fn below_chroot(case: Case) -> Case {
 /// systemd with the page's units and with what they run, on the case's servers. `None` if it can't be started.
 fn systemd(case: &Case) -> Option<Systemd<'_>> {
     let systemd = Systemd::start(case)?;
-    systemd
-        .program("importer", IMPORTER)
-        .program("web", WEB)
-        .program("backup.sh", "#!/bin/sh\necho \"backup $*\"\n");
+    systemd.program("importer", IMPORTER).program("web", WEB);
     // /etc is the machine's.
     let settings = case.dir().join("zklock.toml");
     fs::write(&settings, format!("zookeeper = \"{}\"\nsession-timeout = 6\n", case.hosts())).expect("a file");
     systemd.ctl(&["set-environment", &format!("ZKLOCK_CONFIG={}", settings.display())]);
-    for name in
-        [SERVICE, "zklock-backup.service", "zklock-backup.timer", "zklock-web.service", "zklock-web.socket"]
-    {
+    for name in [SERVICE, "zklock-web.service", "zklock-web.socket"] {
         systemd.unit(name, &file(name));
     }
-    // The unit names servers of its own.
-    let servers = format!("[Service]\nEnvironment=ZKLOCK_ZOOKEEPER={}\n", case.hosts());
-    systemd.unit("zklock-backup.service.d/servers.conf", &servers);
     systemd.unit(&format!("{SERVICE}.d/soon.conf"), "[Service]\nRestartSec=100ms\n");
     systemd.ctl(&["daemon-reload"]);
     Some(systemd)
@@ -136,71 +128,6 @@ fn a_service_stands_by_takes_over_reloads_and_stops() {
     }
 }
 
-/// As the page has it, without the command's report.
-#[test]
-fn a_standby_counts_as_started_and_a_stop_removes_it_from_the_queue() {
-    let case = case("systemd-exec");
-    let Some(systemd) = systemd(&case) else { return };
-    let holder = other_host(&case, "/locks/importer");
-    // Nobody reports to the watchdog.
-    systemd
-        .unit(&format!("{SERVICE}.d/watchdog.conf"), "[Service]\nWatchdogSec=5\nRuntimeMaxSec=5\n")
-        .ctl(&["daemon-reload"]);
-    systemd.ctl(&["start", SERVICE]);
-    systemd.wait_for(SERVICE, "StatusText", "position 2");
-    pass_time(Duration::from_secs(6));
-    assert_eq!(systemd.show(SERVICE, "ActiveState"), "active");
-    assert_eq!(systemd.show(SERVICE, "NRestarts"), "0");
-    systemd.ctl(&["stop", SERVICE]);
-    assert_eq!(systemd.show(SERVICE, "ActiveState"), "inactive");
-    wait_until("its place to be gone", DEADLINE, || contenders(&case) == 1);
-    end(holder);
-}
-
-#[test]
-fn a_service_survives_kill_of_either_process() {
-    let case = case("systemd-kill");
-    let Some(systemd) = systemd(&case) else { return };
-    wait_until_ready(&systemd, "");
-    systemd.ctl(&["start", SERVICE]);
-    let monitor = systemd.show(SERVICE, "MainPID");
-    systemd.ctl(&["kill", "--kill-whom=main", "--signal=KILL", SERVICE]);
-    systemd.wait_for(SERVICE, "NRestarts", "1");
-    let restarted = |restarts: &str| {
-        systemd.wait_for(SERVICE, "SubState", "running");
-        systemd.wait_for(SERVICE, "StatusText", "serving");
-        assert_eq!(systemd.show(SERVICE, "NRestarts"), restarts);
-        systemd.show(SERVICE, "MainPID")
-    };
-    let again = restarted("1");
-    assert_ne!(monitor, again);
-
-    let worker = systemd.run(&["pgrep", "--parent", &again]);
-    systemd.run(&["kill", "-KILL", worker.trim()]);
-    systemd.wait_for(SERVICE, "NRestarts", "2");
-    assert_ne!(restarted("2"), again);
-    let messages = systemd.journal();
-    assert!(messages.iter().any(|said| said.contains("was killed by signal 9")), "{messages:#?}");
-    systemd.ctl(&["stop", SERVICE]);
-}
-
-/// The servers don't answer when zklock releases the lock.
-#[test]
-fn a_stop_is_not_cut_short() {
-    let server = Server::start();
-    let case = below_chroot(Case::on(&server, "systemd-stop"));
-    let Some(systemd) = systemd(&case) else { return };
-    wait_until_ready(&systemd, "TimeoutStopSec=3\n");
-    systemd.ctl(&["start", SERVICE]);
-    server.freeze();
-    systemd.ctl(&["stop", SERVICE]);
-    server.thaw();
-    let messages = systemd.journal();
-    assert!(messages.iter().any(|said| said.contains("no server confirmed the release")), "{messages:#?}");
-    assert_eq!(systemd.show(SERVICE, "Result"), "success");
-    wait_until("the lock to be free", DEADLINE, || contenders(&case) == 0);
-}
-
 #[test]
 fn a_connection_waits_for_the_lock_and_the_watchdog_for_the_command() {
     let case = case("systemd-socket");
@@ -238,25 +165,4 @@ fn a_connection_waits_for_the_lock_and_the_watchdog_for_the_command() {
     systemd.wait_for(unit, "NRestarts", "1");
     systemd.wait_for(unit, "SubState", "running");
     systemd.ctl(&["stop", "zklock-web.socket", unit]);
-}
-
-#[test]
-fn a_timer_starts_a_job_once_per_period() {
-    let case = case("systemd-timer");
-    let Some(systemd) = systemd(&case) else { return };
-    systemd.ctl(&["start", "zklock-backup.timer"]);
-    assert_ne!(systemd.show("zklock-backup.timer", "NextElapseUSecRealtime"), "");
-    // The same timer, now.
-    let now = "[Timer]\nOnCalendar=\nOnActiveSec=1ms\nAccuracySec=1ms\nRandomizedDelaySec=0\n";
-    systemd.unit("zklock-backup.timer.d/now.conf", now).ctl(&["daemon-reload"]);
-    systemd.ctl(&["restart", "zklock-backup.timer"]);
-    let runs = || systemd.journal().iter().filter(|said| *said == "backup --all").count();
-    wait_until("a backup", DEADLINE, || runs() == 1);
-    systemd.wait_for("zklock-backup.service", "ActiveState", "inactive");
-    // As on another host.
-    systemd.ctl(&["start", "zklock-backup.service"]);
-    assert_eq!(systemd.show("zklock-backup.service", "Result"), "success");
-    let is_skipped = |said: &String| said.contains("skipped: the command succeeded");
-    wait_until("the reason", DEADLINE, || systemd.journal().iter().any(is_skipped));
-    assert_eq!(runs(), 1);
 }

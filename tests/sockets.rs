@@ -1,10 +1,29 @@
 //! systemd's sockets: the command takes them with the line of the page.
 
-use super::gunicorn::{answer, request, socket};
-use super::{go, has, python, with_helpers};
-use crate::support::{Case, DEADLINE, skip};
-use nix::sys::signal::Signal;
+use crate::support::{Case, DEADLINE, skip, try_for};
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::Command;
+
+fn socket(case: &Case) -> PathBuf {
+    case.dir().join("socket")
+}
+
+/// Connects to the socket.
+#[track_caller]
+fn request(case: &Case) -> UnixStream {
+    let connect = || UnixStream::connect(socket(case)).ok();
+    try_for(DEADLINE, connect).expect("a connection")
+}
+
+/// The whole answer; nothing if there is none.
+fn answer(mut stream: UnixStream) -> String {
+    stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok();
+    text
+}
 
 /// zklock's prelude: it runs under `systemd-socket-activate`, which listens on the case's socket and passes these
 /// variables on. `None`, with a skip, if the program isn't there.
@@ -14,7 +33,7 @@ fn activated(case: &Case, names: &[&str]) -> Option<String> {
         skip("systemd-socket-activate is not installed");
         return None;
     }
-    let passed: String = ["ZKLOCK_TEST_RUN", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "WORK"]
+    let passed: String = ["ZKLOCK_TEST_RUN"]
         .iter()
         .chain(names)
         .fold(String::new(), |words, name| words + &format!(" --setenv={name}"));
@@ -52,24 +71,6 @@ connection.sendall(b"served")
     assert!(answer(request(&case)).ends_with("served"));
     let output = running.wait(DEADLINE);
     assert_eq!(output.assert_code(0).stdout, "child 0\nfound 1 web\n", "{output}");
-}
-
-#[test]
-fn gunicorn_serves_the_socket_that_systemd_opened() {
-    let case = Case::new("gunicorn-socket");
-    let Some(prelude) = activated(&case, &[]) else { return };
-    if !has("gunicorn") {
-        return;
-    }
-    // Without a socket from systemd it would listen on this address.
-    let words = ["--bind", "127.0.0.1:1", "--no-control-socket", "gunicorn_app:app"];
-    let zklock = case.lock(&["--single-child"], in_place_of_zklock(python("gunicorn", &words)));
-    let running = with_helpers(&case, zklock).prelude(&prelude).spawn();
-    go(&case);
-    assert!(answer(request(&case)).ends_with("\r\n\r\ndone"));
-    running.wait_for_line(&format!("Listening at: unix:{}", socket(&case).display()), DEADLINE);
-    running.signal(Signal::SIGTERM);
-    running.wait(DEADLINE).assert_code(0);
 }
 
 /// Connections wait in the queue of the socket until the command of the next holder takes them.
