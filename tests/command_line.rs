@@ -85,36 +85,6 @@ fn a_shell_string_among_the_options_serves_several_paths() {
 }
 
 #[test]
-fn a_number_below_zero_is_a_wrong_value_of_its_option() {
-    let case = Case::new("negative");
-    for (words, named) in [
-        (["-E", "-1"], "--conflict-exit-code"),
-        (["--slots", "-1"], "--slots"),
-        (["--signal", "-9"], "--signal"),
-        (["-w", "-5"], "--timeout"),
-    ] {
-        let output = case.zklock().args(words).args([case.path(), "true"]).run();
-        output.assert_code(125).assert_stderr(named).assert_stderr(words[1]);
-        assert!(!output.stderr.contains("unexpected"), "{output}");
-    }
-}
-
-#[test]
-fn a_shell_string_takes_no_second_command() {
-    let case = Case::new("two-commands");
-    for words in [
-        vec!["-c", "true", case.path(), "rm"],
-        vec!["-c", "true", case.path(), "--", "rm"],
-        vec![case.path(), "-c", "true", "rm"],
-    ] {
-        let output = case.zklock().args(words).run();
-        output.assert_code(125).assert_stderr("'rm'");
-    }
-    let output = case.lock(&[], ["-c", "true"]).run();
-    output.assert_code(127).assert_stderr("'-c'");
-}
-
-#[test]
 fn arguments_arrive_untouched() {
     let case = Case::new("arguments");
     let bytes = OsStr::from_bytes(b"\xff\xfe\x80");
@@ -138,45 +108,6 @@ fn a_shell_string_may_hold_any_bytes() {
     let string = OsStr::from_bytes(b"printf '\xff%s' \"a  b\" | od -An -tx1");
     let output = case.zklock().arg(case.path()).arg("-c").arg(string).run();
     assert_eq!(output.assert_code(0).stdout, " ff 61 20 20 62\n");
-}
-
-#[test]
-fn a_first_word_that_is_no_path_is_refused_with_the_remedy() {
-    let case = Case::new("no-path");
-    for words in [&["job", "--", "echo", "x"][..], &["stauts"], &["./job.sh"], &["", "echo", "x"]] {
-        let output = case.zklock().args(words).run();
-        output.assert_code(125).assert_stderr("begins with '/'").assert_stderr(&format!("'{}'", words[0]));
-        assert_eq!(output.stdout, "");
-    }
-}
-
-#[test]
-fn nothing_to_run_is_refused_with_the_remedy() {
-    let case = Case::new("no-command");
-    let other = format!("{}-other", case.path());
-    for words in
-        [&[case.path()][..], &[case.path(), "--"], &[case.path(), &other, "--"], &[case.path(), "-c"]]
-    {
-        let output = case.zklock().args(words).run();
-        output.assert_code(125).assert_stderr(case.path()).assert_stderr("-- COMMAND");
-    }
-    let output = case.zklock().run();
-    output.assert_code(125).assert_stderr("no lock path");
-}
-
-/// As clap finds it.
-#[test]
-fn a_nearly_right_option_gets_a_suggestion() {
-    let case = Case::new("suggestions");
-    for (words, meant) in [
-        (&["--tiemout", "3", "/a", "true"][..], "; a similar argument exists: '--timeout'\n"),
-        (&["status", "--jsno"], "; a similar argument exists: '--json'\n"),
-        (&["--json", "status"], "; 'status --json' exists\n"),
-        (&["--naming", "kazo", "/a", "true"], "; a similar value exists: 'kazoo'\n"),
-        (&["--nonsense", "/a", "true"], "unexpected argument '--nonsense' found\n"),
-    ] {
-        case.zklock().args(words).run().assert_code(125).assert_stderr(meant);
-    }
 }
 
 /// The standard library takes this variable for the stack of a thread that is started without a size.
@@ -208,4 +139,24 @@ fn a_script_whose_first_line_is_zklock_with_a_shell_runs_under_the_lock() {
     let line = format!("/usr/bin/env -S {zklock} -z {} {} -- /bin/sh", case.hosts(), case.path());
     let output = Zklock::bare(case.marker()).program(&script(&case, "job", &line)).args(["a", "b"]).run();
     assert_eq!(output.assert_code(0).stdout, "a b\n");
+}
+
+#[test]
+fn a_lock_s_name_may_have_dots_blanks_and_unicode() {
+    let case = Case::new("fine-path");
+    for name in ["...", ".hidden", "a.b", "zookeeper", "\u{e4}\u{6f22}", "with space", "-n", "%"] {
+        let path = format!("{}-dir/{name}", case.path());
+        let output = case.zklock().args([&path, "--", "sh", "-c", "echo $ZKLOCK_PATH"]).run();
+        assert_eq!(output.assert_code(0).stdout, format!("{path}\n"));
+    }
+    let output = case.zklock().arg(OsStr::from_bytes(b"/a\xff")).args(["echo", "ran"]).run();
+    output.assert_code(125).assert_stderr("UTF-8");
+}
+
+/// The word behind an option is its value, whatever it looks like.
+#[test]
+fn a_label_may_begin_with_a_dash() {
+    let case = Case::new("dash-label");
+    let output = case.zklock().args(["--label", "-x", case.path(), "--", "echo", "ran"]).run();
+    assert_eq!(output.assert_code(0).stdout, "ran\n");
 }

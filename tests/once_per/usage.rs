@@ -1,25 +1,7 @@
-//! Options that can't be combined with `--once-per`.
+//! `--once-per` inside a lock.
 
-use super::{HOUR, record, run};
-use crate::support::{Case, Zklock};
-
-#[test]
-fn once_per_needs_a_single_exclusive_lock() {
-    let case = Case::new("once-usage");
-    // Refused without a connection to a server.
-    let refused = |words: &[&str], reason: &str| {
-        let zklock = Zklock::at("127.0.0.1:1", case.marker()).args(HOUR).args(words);
-        zklock.run().assert_code(125).assert_stderr(reason);
-    };
-    refused(&["-s", "/a", "true"], "--shared");
-    refused(&["--slots", "2", "/a", "true"], "--slots");
-    refused(&["/a", "/b", "--", "true"], "--once-per goes with one lock");
-    refused(&["-c", "true", "/a", "/b"], "--once-per goes with one lock");
-    for period in ["0", "1w", "soon"] {
-        let zklock = Zklock::at("127.0.0.1:1", case.marker());
-        zklock.args(["--once-per", period, "/a", "true"]).run().assert_code(125).assert_stderr("--once-per");
-    }
-}
+use super::{record, run};
+use crate::support::Case;
 
 /// The outer zklock would release the lock without a record.
 #[test]

@@ -68,45 +68,6 @@ fn no_word_of_the_command_is_read() {
     }
 }
 
-/// As getopt(3) has it, the word behind such an option is its value, whatever it looks like.
-#[test]
-fn the_word_behind_an_option_is_its_value_even_with_a_dash() {
-    let case = Case::new("dash-values");
-    let time = "not a time: write 90, 1.5, 500ms, 30s, 10m, 2h or 1d";
-    for (option, value, reason) in [
-        ("-w", "-10s", time),
-        ("--timeout", "-10s", time),
-        ("-w", "-n", time),
-        ("--connect-timeout", "-1m", time),
-        ("--session-timeout", "-500ms", time),
-        ("--kill-after", "-5s", time),
-        ("--once-per", "-1d", time),
-        ("--progress", "-1h", time),
-        ("-E", "-1x", "an exit code is a number from 0 to 255"),
-        ("--slots", "-3s", "the number of slots is from 1"),
-        ("--signal", "-TERM", "not a signal"),
-        ("--naming", "-x", "possible values: curator"),
-        ("--log-format", "--json", "possible values: text, json"),
-        ("-z", "-n", "'-n' isn't a server"),
-        ("--acl", "-x", "'-x' isn't SCHEME:ID:PERMISSIONS"),
-        ("--config", "-x", "can't read -x: No such file or directory\n"),
-        ("--auth-file", "-x", "--auth-file: can't read -x: No such file or directory\n"),
-        ("--tls-ca", "-x", "/-x: No such file or directory\n"),
-    ] {
-        let output = case.zklock().args([option, value, case.path(), "echo", "ran"]).run();
-        output.assert_code(125).assert_stdout("").assert_stderr(reason);
-    }
-    for (words, reason) in [
-        (["check", "--session-timeout", "-5s"], time),
-        (["status", "--connect-timeout", "-5s"], time),
-        (["revoke", "/a", "--node"], "a value is required for '--node <NODE>'"),
-    ] {
-        case.zklock().args(words).run().assert_code(125).assert_stderr(reason);
-    }
-    let output = case.zklock().args(["--label", "-x", case.path(), "--", "sh", "-c", "echo ran"]).run();
-    assert_eq!(output.assert_code(0).stdout, "ran\n");
-}
-
 #[test]
 fn the_help_of_a_subcommand_explains_no_option_that_it_lacks() {
     let case = Case::new("help-options");
@@ -132,32 +93,6 @@ fn the_last_occurrence_of_a_repeated_option_wins() {
     run(&["-w", "30", "-w", "0"], "exit 0").assert_code(124);
     run(&["-n", "-n", "-x", "-x", "-q", "-q"], "exit 0").assert_code(124);
     end(holder);
-}
-
-#[test]
-fn an_invalid_option_fails_with_125_and_creates_nothing() {
-    let case = Case::new("options");
-    for (options, reason) in [
-        (&["--nonsense"][..], "--nonsense"),
-        (&["-Z"], "-Z"),
-        (&["-w", "soon"], "'soon'"),
-        (&["-w", "-1"], "not a time: write"),
-        (&["--session-timeout", "0"], "'0'"),
-        (&["--connect-timeout", "30 parsecs"], "not a time: write 90, 1.5, 500ms, 30s, 10m, 2h or 1d"),
-        (&["--kill-after", "inf"], "not a time: write"),
-        (&["--once-per", ""], "not a time: write"),
-        (&["--signal", "NOPE"], "'NOPE'"),
-        (&["--signal", "RTMIN+31"], "'RTMIN+31'"),
-        (&["--slots", "0"], "'0' for '--slots <N>': the number of slots is from 1 to 4294967295"),
-        (&["-z", "a:2181 b:2181"], "'a:2181 b:2181' isn't a server"),
-        (&["-z", "zk1/app,zk2/app"], "the chroot stands once, after the last server"),
-        (&["--connect-timeout", "99999999999"], "longer than 30 years, the longest time"),
-    ] {
-        let output = case.lock(options, ["echo", "ran"]).run();
-        output.assert_code(125).assert_stderr(reason);
-        assert_eq!(output.stdout, "");
-    }
-    assert!(!case.observer().exists(case.path()));
 }
 
 #[test]
@@ -243,25 +178,5 @@ fn control_characters_are_escaped_in_messages() {
         output.assert_stderr(shown);
         assert!(output.code.is_some_and(|code| code == 125 || code == 127), "{output}");
         assert!(output.stderr.chars().all(|c| c == '\n' || !c.is_control()), "{output}");
-    }
-}
-
-#[test]
-fn a_mistake_behind_a_subcommand_is_about_its_options() {
-    let case = Case::new("subcommand-help");
-    for (words, said) in [
-        (&["status", "-r"][..], "unexpected argument '-r' found\n"),
-        (&["status", "-w"], "unexpected argument '-w' found\n"),
-        (&["status", "l"], "invalid value 'l' for '[PATH]...'"),
-        (&["status", "-z"], "a value is required for '--zookeeper <HOSTS>'"),
-        (&["revoke"], "the following required arguments were not provided: <PATH>\n"),
-        (&["revoke", "--node"], "a value is required for '--node <NODE>'"),
-        (&["revoke", "l"], "invalid value 'l' for '<PATH>'"),
-        (&["check", "--session-timeout", "soon"], "invalid value 'soon' for '--session-timeout <SECS>'"),
-        (&["completions", "ksh"], "invalid value 'ksh' for '<SHELL>'"),
-    ] {
-        let output = case.zklock().args(words).run();
-        output.assert_code(125).assert_stdout("").assert_stderr(said);
-        assert!(output.stderr.ends_with("\nzklock: for more information, try '--help'\n"), "{output}");
     }
 }

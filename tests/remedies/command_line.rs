@@ -1,71 +1,8 @@
 //! Remedies for words, options and their values, and for a command that can't be started.
 
-use super::{between, call, in_a_shell, try_each};
+use super::{between, call, in_a_shell};
 use crate::support::Case;
 use std::fs;
-
-#[test]
-fn what_to_write_instead_of_a_mistake_works() {
-    let case = Case::new("remedy-words");
-    let ran = ["PATH", "echo", "ran"];
-    try_each(
-        &case,
-        &[
-            (&[], "write zklock PATH -- COMMAND", &["PATH", "--", "echo", "ran"], "ran"),
-            (&["PATH"], "-- COMMAND", &["PATH", "--", "echo", "ran"], "ran"),
-            (
-                &["PATH", "-c", "echo", "ran"],
-                "put the whole command into the string",
-                &["PATH", "-c", "echo ran"],
-                "ran",
-            ),
-            (
-                &["--slots", "2", "--naming", "kazoo", "PATH", "true"],
-                "works with the default --naming only",
-                &["--slots", "2", "PATH", "echo", "ran"],
-                "ran",
-            ),
-            (
-                &["--once-per", "1ms", "PATH", "PATH-b", "--", "true"],
-                "goes with one lock",
-                &["--once-per", "1ms", "PATH", "--", "echo", "ran"],
-                "ran",
-            ),
-            (
-                &["--on-lost", "terminate", "PATH", "true"],
-                "leave it out: the command is always stopped",
-                &ran,
-                "ran",
-            ),
-            (
-                &["--ttl", "30", "PATH", "true"],
-                "--session-timeout",
-                &["--session-timeout", "30", "PATH", "echo", "ran"],
-                "ran",
-            ),
-            (&["-try=10s", "PATH", "true"], "-n or -w SECS", &["-w", "10s", "PATH", "echo", "ran"], "ran"),
-            (&["version"], "'zklock --help' lists the subcommands", &["--version"], "zklock "),
-            (&["status", "/"], "leave the path out: 'zklock status' shows every lock", &["status"], ""),
-            (&["PATH/", "true"], "a path doesn't end with '/'", &ran, "ran"),
-            (&["PATH/../b", "true"], "write the path out in full", &["PATH-b", "true"], ""),
-            (&["/zookeeper/a", "true"], "put locks elsewhere", &ran, "ran"),
-            (&["locks/a", "true"], "a lock path begins with '/'", &ran, "ran"),
-            (
-                &["PATH", "echo ran"],
-                "use -c for a shell line, as in zklock PATH -c '",
-                &["PATH", "-c", "echo ran"],
-                "ran",
-            ),
-            (&["PATH", "-n", "true"], "options go before the path", &["-n", "PATH", "echo", "ran"], "ran"),
-            (
-                &["PATH", "PATH-b", "echo", "ran"],
-                "put -- before the command",
-                &["PATH", "PATH-b", "--", "echo", "ran"],
-                "ran",
-            ),
-        ],
-    );
-}
 
 /// Each value that the message about another one shows is accepted.
 #[test]

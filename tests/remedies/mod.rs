@@ -18,21 +18,6 @@ fn call(case: &Case, words: &[&str]) -> Zklock {
     case.zklock().args(words.iter().map(|word| word.replace(PATH, case.path())))
 }
 
-/// A call of zklock that is refused, the remedy in its message, what then is called, and what that prints.
-type Remedy<'a> = (&'a [&'a str], &'a str, &'a [&'a str], &'a str);
-
-/// Tries each remedy.
-#[track_caller]
-fn try_each(case: &Case, remedies: &[Remedy<'_>]) {
-    for (mistake, remedy, instead, prints) in remedies {
-        let refused = call(case, mistake).run();
-        assert!(!matches!(refused.code, Some(0)), "{mistake:?}: {refused}");
-        refused.assert_stderr(remedy);
-        let done = call(case, instead).run();
-        done.assert_code(0).assert_stdout(prints);
-    }
-}
-
 /// What a message has between these two words.
 #[track_caller]
 fn between<'a>(message: &'a str, before: &str, after: &str) -> &'a str {

@@ -1,0 +1,155 @@
+//! Table 6: every mistake on the command line is refused at once, with the remedy. No server is asked and nothing is created.
+//!
+//! A row is one mistake. What a parser alone finds has its unit tests; here is one row for each way in which it is told.
+
+use crate::support::{Case, Proxy, shared};
+
+/// The words of the call, zklock's exit code, what it says, and the words that then work; none if there is nothing to try.
+type Row = (&'static str, i32, &'static str, &'static str);
+
+const TIME: &str = "not a time: write 90, 1.5, 500ms, 30s, 10m, 2h or 1d";
+const CHARACTER: &str = "isn't allowed";
+const RAN: &str = "PATH echo ran";
+
+/// `PATH` stands for a lock of the case, `~` for a blank inside a word, and `''` for an empty word.
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    // Nothing to run, or no path.
+    ("", 125, "no lock path; write zklock PATH -- COMMAND", "PATH -- echo ran"),
+    ("PATH", 125, "-- COMMAND", "PATH -- echo ran"),
+    ("PATH --", 125, "-- COMMAND", RAN),
+    ("PATH PATH-b --", 125, "-- COMMAND", "PATH PATH-b -- echo ran"),
+    ("PATH -c", 125, "-- COMMAND", "PATH -c echo~ran"),
+    ("PATH ''", 125, "empty", RAN),
+    ("PATH -c ''", 125, "empty", "PATH -c echo~ran"),
+    ("PATH -c ~~", 125, "empty", ""),
+    ("job -- echo x", 125, "'job' can't be a lock", RAN),
+    ("stauts", 125, "begins with '/'", "status"),
+    ("./job.sh", 125, "'./job.sh'", ""),
+    ("'' echo x", 125, "begins with '/'", ""),
+    ("version", 125, "'zklock --help' lists the subcommands", "--version"),
+    // Paths.
+    ("locks/a true", 125, "a lock path begins with '/'", RAN),
+    ("/ true", 125, "root", RAN),
+    ("// true", 125, "//", RAN),
+    ("//a true", 125, "//", RAN),
+    ("/a//b true", 125, "//", RAN),
+    ("PATH/ true", 125, "a path doesn't end with '/'", RAN),
+    ("/. true", 125, "'.'", RAN),
+    ("PATH/../b true", 125, "write the path out in full", "PATH-b true"),
+    ("/a/./b true", 125, "'.'", RAN),
+    ("/a\nb true", 125, "U+000A", RAN),
+    ("/a\u{7f} true", 125, CHARACTER, RAN),
+    ("/a\u{e000} true", 125, "U+E000", RAN),
+    // Java's UTF-16 encodes this character as two surrogates, which ZooKeeper refuses.
+    ("/a\u{1f512} true", 125, "U+1F512", RAN),
+    ("/zookeeper true", 125, "belongs to ZooKeeper", RAN),
+    ("/zookeeper/quota true", 125, "put locks elsewhere", RAN),
+    ("PATH /bad/ -- echo ran", 125, "'/bad/'", "PATH /bad -- echo ran"),
+    ("-c echo~ran PATH /bad/", 125, "'/bad/'", "-c echo~ran PATH /bad"),
+    ("/bad/ -c echo~ran", 125, "'/bad/'", ""),
+    // The command.
+    ("PATH no-such-program", 127, "check its name, and the directories in the variable PATH", RAN),
+    ("PATH ./no-such-program", 127, "check its name, and the directory you are in", RAN),
+    ("PATH -- -c true", 127, "'-c'", "PATH -c true"),
+    ("PATH echo~ran", 127, "use -c for a shell line, as in zklock PATH -c '", "PATH -c echo~ran"),
+    ("PATH -n true", 125, "options go before the path", "-n PATH echo ran"),
+    ("PATH PATH-b echo ran", 127, "put -- before the command", "PATH PATH-b -- echo ran"),
+    ("PATH -c echo ran", 125, "put the whole command into the string", "PATH -c echo~ran"),
+    ("-c true PATH rm", 125, "'rm'", "-c true PATH"),
+    ("-c true PATH -- rm", 125, "'rm'", ""),
+    ("PATH -c true rm", 125, "'rm'", ""),
+    // Options that don't exist, also those of other programs.
+    ("--nonsense PATH true", 125, "unexpected argument '--nonsense' found", RAN),
+    ("-Z PATH true", 125, "-Z", RAN),
+    ("--tiemout 3 PATH true", 125, "; a similar argument exists: '--timeout'\n", "--timeout 3 PATH true"),
+    ("status --jsno", 125, "; a similar argument exists: '--json'\n", "status --json"),
+    ("--json status", 125, "; 'status --json' exists\n", "status --json"),
+    ("--on-lost terminate PATH true", 125, "leave it out: the command is always stopped", RAN),
+    ("--ttl 30 PATH true", 125, "--session-timeout", "--session-timeout 30 PATH echo ran"),
+    ("-try=10s PATH true", 125, "-n or -w SECS", "-w 10s PATH echo ran"),
+    // Values. As getopt(3) has it, the word behind such an option is its value, whatever it looks like.
+    ("-w soon PATH true", 125, "'soon'", "-w 90 PATH true"),
+    ("-w -1 PATH true", 125, TIME, "-w 1.5 PATH true"),
+    ("-w -5 PATH true", 125, "invalid value '-5' for '--timeout", "-w 500ms PATH true"),
+    ("-w -10s PATH true", 125, TIME, "-w 30s PATH true"),
+    ("--timeout -10s PATH true", 125, TIME, "--timeout 10m PATH true"),
+    ("-w -n PATH true", 125, TIME, "-w 2h -n PATH true"),
+    ("--connect-timeout 30~parsecs PATH true", 125, TIME, "--connect-timeout 1d PATH true"),
+    ("--connect-timeout -1m PATH true", 125, TIME, ""),
+    ("--connect-timeout 99999999999 PATH true", 125, "longer than 30 years, the longest time", ""),
+    ("--session-timeout 0 PATH true", 125, "'0'", ""),
+    ("--session-timeout -500ms PATH true", 125, TIME, ""),
+    ("--kill-after inf PATH true", 125, TIME, ""),
+    ("--kill-after -5s PATH true", 125, TIME, "--kill-after 0 PATH true"),
+    ("--once-per '' PATH true", 125, "not a time: write", ""),
+    ("--once-per -1d PATH true", 125, TIME, ""),
+    ("--progress -1h PATH true", 125, TIME, ""),
+    ("-E -1 PATH true", 125, "invalid value '-1' for '--conflict-exit-code", "-E 0 PATH true"),
+    ("-E -1x PATH true", 125, "an exit code is a number from 0 to 255", "-E 255 PATH true"),
+    ("--slots 0 PATH true", 125, "'0' for '--slots <N>': the number of slots is from 1 to 4294967295", "--slots 1 PATH true"),
+    ("--slots -1 PATH true", 125, "invalid value '-1' for '--slots", ""),
+    ("--slots -3s PATH true", 125, "the number of slots is from 1", ""),
+    ("--signal NOPE PATH true", 125, "'NOPE'", "--signal USR1 PATH true"),
+    ("--signal RTMIN+31 PATH true", 125, "'RTMIN+31'", "--signal RTMIN+30 PATH true"),
+    ("--signal -9 PATH true", 125, "invalid value '-9' for '--signal", "--signal 9 PATH true"),
+    ("--signal -TERM PATH true", 125, "not a signal", "--signal TERM PATH true"),
+    ("--naming kazo PATH true", 125, "; a similar value exists: 'kazoo'\n", "--naming kazoo PATH-kazoo true"),
+    ("--naming -x PATH true", 125, "possible values: curator", ""),
+    ("--log-format --json PATH true", 125, "possible values: text, json", "--log-format json PATH true"),
+    ("-z -n PATH true", 125, "'-n' isn't a server", ""),
+    ("-z a:2181~b:2181 PATH true", 125, "'a:2181 b:2181' isn't a server", ""),
+    ("-z zk1/app,zk2/app PATH true", 125, "the chroot stands once, after the last server", ""),
+    ("--acl -x PATH true", 125, "'-x' isn't SCHEME:ID:PERMISSIONS", "--acl open PATH true"),
+    ("--config -x PATH true", 125, "can't read -x: No such file or directory\n", "--config /dev/null PATH true"),
+    ("--auth-file -x PATH true", 125, "--auth-file: can't read -x: No such file or directory\n", ""),
+    ("--tls-ca -x PATH true", 125, "/-x: No such file or directory\n", ""),
+    // Options that don't go together.
+    ("--slots 2 --naming kazoo PATH true", 125, "works with the default --naming only", "--slots 2 PATH-slots echo ran"),
+    ("--once-per 1ms PATH PATH-b -- true", 125, "goes with one lock", "--once-per 1ms PATH -- echo ran"),
+    ("--once-per 1h -c true PATH PATH-b", 125, "goes with one lock", ""),
+    ("--once-per 1h -s PATH true", 125, "--shared", ""),
+    ("--once-per 1h --slots 2 PATH true", 125, "--slots", ""),
+    ("--once-per 1w PATH true", 125, TIME, ""),
+    // Subcommands.
+    ("status -r", 125, "unexpected argument '-r' found\nzklock: for more information, try '--help'\n", "status"),
+    ("status -w", 125, "unexpected argument '-w' found\n", "status"),
+    ("status l", 125, "invalid value 'l' for '[PATH]...'", "status PATH"),
+    ("status /", 125, "leave the path out: 'zklock status' shows every lock", "status"),
+    ("status -z", 125, "a value is required for '--zookeeper <HOSTS>'", ""),
+    ("status --connect-timeout -5s", 125, TIME, "status --connect-timeout 5s"),
+    ("revoke", 125, "the following required arguments were not provided: <PATH>\n", ""),
+    ("revoke --node", 125, "a value is required for '--node <NODE>'", ""),
+    ("revoke l", 125, "invalid value 'l' for '<PATH>'", ""),
+    ("check --session-timeout soon", 125, "invalid value 'soon' for '--session-timeout <SECS>'", ""),
+    ("check --session-timeout -5s", 125, TIME, ""),
+    ("completions ksh", 125, "invalid value 'ksh' for '<SHELL>'", "completions bash"),
+];
+
+fn words(line: &str, case: &Case) -> Vec<String> {
+    let word = |word: &str| word.replace("''", "").replace('~', " ").replace("PATH", case.path());
+    line.split(' ').filter(|word| !word.is_empty()).map(word).collect()
+}
+
+#[test]
+fn each_mistake_is_refused_with_the_remedy_before_any_server_is_asked() {
+    let proxy = Proxy::to(shared());
+    let case = Case::new("refused").through(&proxy.connect_string());
+    let wrong = ROWS.iter().filter_map(|(line, code, says, _)| {
+        let output = case.zklock().args(words(line, &case)).run();
+        let is_right = output.code == Some(*code) && output.stdout.is_empty() && output.stderr.contains(says);
+        (!is_right).then(|| format!("{line}: {output}"))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(proxy.accepted(), 0);
+}
+
+#[test]
+fn what_a_message_says_instead_works() {
+    let case = Case::new("instead");
+    for (line, .., instead) in ROWS.iter().filter(|(.., instead)| !instead.is_empty()) {
+        let output = case.zklock().args(words(instead, &case)).run();
+        assert_eq!(output.code, Some(0), "{line}: {instead}: {output}");
+    }
+}
