@@ -1,7 +1,6 @@
 //! Which servers zklock connects to, and where below their root the lock is.
 
 use crate::support::{Case, DEADLINE, Proxy, Server, Zklock, end, new_marker, shared};
-use nix::sys::signal::Signal;
 use std::time::Duration;
 
 /// A loopback port where nothing listens, reserved by its proxy.
@@ -179,20 +178,6 @@ fn with_n_a_time_to_wait_limits_connecting() {
 }
 
 #[test]
-fn a_signal_ends_the_search_for_servers_at_once() {
-    let case = Case::new("no-server");
-    let dead = dead();
-    let case = case.through(&dead.connect_string());
-    for signal in [Signal::SIGINT, Signal::SIGTERM] {
-        let running = case.lock(&["-vv", "--connect-timeout", "300"], ["true"]).spawn();
-        running.wait_for_line("no session with", DEADLINE);
-        running.signal(signal);
-        let output = running.wait(DEADLINE);
-        assert!(!output.assert_signal(signal).stderr.contains("hung"), "{output}");
-    }
-}
-
-#[test]
 fn a_lock_lies_below_the_chroot() {
     let case = Case::new("chroot");
     let root = format!("/chroot-{}", new_marker());
@@ -209,17 +194,6 @@ fn a_lock_lies_below_the_chroot() {
     assert!(!case.observer().exists("/locks"));
     end(running);
     assert!(!case.observer().exists(&really));
-}
-
-/// Also the last second, in which the servers are asked why they don't answer.
-#[test]
-fn zklock_tries_to_connect_for_as_long_as_it_says() {
-    for option in ["-w", "--connect-timeout"] {
-        let output = Zklock::at("127.0.0.1:1", &new_marker()).args([option, "3", "/a", "true"]).run();
-        output.assert_code(125).assert_stderr("no ZooKeeper server could be reached within 3s");
-        output.assert_stderr("127.0.0.1:1: connection refused");
-        assert!(output.elapsed >= Duration::from_secs(3), "{option}: {:?}", output.elapsed);
-    }
 }
 
 #[test]

@@ -167,18 +167,3 @@ fn two_contenders_with_the_same_number_are_refused() {
     is_refused(&case, &[], &["the same number", &curator(&case)]);
     case.observer().delete(&node);
 }
-
-#[test]
-fn control_characters_in_a_record_are_not_printed() {
-    let case = Case::new("escape");
-    let node = child(&case, &curator(&case), CreateMode::EphemeralSequential);
-    let escape_sequences =
-        r#"{"version":1,"host":"\u001b[2J","pid":1,"user":"u","program":"p\r\u0007","mode":"x","slots":1}"#;
-    for data in [escape_sequences, "\u{1b}]0;title\u{7}", "", "{}", "[1]"] {
-        case.observer().set_data(&node, data);
-        let output = case.lock(&["-n"], ["true"]).run();
-        output.assert_code(124).assert_stderr("busy");
-        assert!(!output.stderr.trim_end().contains(char::is_control), "{:?}", output.stderr);
-    }
-    case.observer().delete(&node);
-}

@@ -21,39 +21,6 @@ fn section_count(history: &History) -> usize {
 }
 
 #[test]
-fn twenty_contenders_never_overlap() {
-    let case = Case::new("twenty");
-    let history = case.history();
-    let running: Vec<_> =
-        (0..20).map(|number| contender(&case, &[], &history.job(&format!("job{number}"), 0.01))).collect();
-    for contender in running {
-        contender.wait(DEADLINE).assert_code(0);
-    }
-    let sections = history.check_exclusive().unwrap();
-    assert_eq!(sections.len(), 20);
-    assert!(sections.iter().all(|section| section.ended));
-}
-
-#[test]
-fn contenders_run_in_the_order_in_which_they_queued() {
-    let case = Case::new("order");
-    let history = case.history();
-    let first = holder(&case, &history, &[]);
-    let names: Vec<String> = (0..6).map(|number| format!("job{number}")).collect();
-    let mut waiting = Vec::new();
-    for name in &names {
-        waiting.push(contender(&case, &[], &history.job(name, 0.01)));
-        case.wait_for_contenders(waiting.len() + 1);
-    }
-    first.signal(Signal::SIGTERM);
-    for contender in waiting {
-        contender.wait(DEADLINE).assert_code(0);
-    }
-    first.wait(DEADLINE).assert_signal(Signal::SIGTERM);
-    assert_eq!(history.exclusive_order()[1..], names);
-}
-
-#[test]
 fn fencing_tokens_grow_even_if_the_lock_node_is_created_again() {
     let case = Case::new("tokens");
     let mut last = 0;

@@ -1,10 +1,7 @@
 //! After a run no node and no session is left, however it ended.
 
-use crate::support::{
-    Case, DEADLINE, Proxy, Running, Server, deaf_holder, end, shared, signal_printer, wait_until,
-};
+use crate::support::{Case, DEADLINE, Proxy, Server, deaf_holder, end, shared, wait_until};
 use nix::sys::signal::Signal;
-use std::time::Duration;
 
 const NO_CONTENDERS: [String; 0] = [];
 
@@ -14,13 +11,6 @@ fn sessions(server: &Server) -> usize {
     let line = dump.lines().find(|line| line.starts_with("Session Sets ("));
     let (_, count) = line.and_then(|line| line.rsplit_once('(')).unwrap();
     count.trim_end_matches("):").parse().unwrap()
-}
-
-/// Starts a command that prints the signals that it gets.
-fn signal_printing(case: &Case, args: &[&str]) -> Running {
-    let running = case.lock(&[], signal_printer(args)).spawn();
-    running.wait_for_stdout("ready", DEADLINE);
-    running
 }
 
 #[test]
@@ -65,39 +55,6 @@ fn a_run_that_gave_up_leaves_no_session() {
 }
 
 #[test]
-fn a_command_may_handle_forwarded_signals_and_continue() {
-    let case = Case::new("passed-on");
-    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-        let name = &signal.as_str()["SIG".len()..];
-        let running = signal_printing(&case, &["QUIT=3"]);
-        running.signal(signal);
-        running.wait_for_stdout(&format!("got {name}"), DEADLINE);
-        // The command continues, and the lock is kept.
-        assert!(running.is_running());
-        assert_eq!(case.contenders().len(), 1);
-        running.signal(Signal::SIGQUIT);
-        let output = running.wait(DEADLINE);
-        assert_eq!(output.assert_code(3).stdout.matches("got").count(), 2, "each signal once: {output}");
-        assert_eq!(case.contenders(), NO_CONTENDERS);
-    }
-}
-
-#[test]
-fn the_exit_code_after_a_forwarded_signal_is_the_command_s() {
-    let case = Case::new("last-word");
-    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
-        let name = &signal.as_str()["SIG".len()..];
-        let running = signal_printing(&case, &[&format!("{name}=0")]);
-        running.signal(signal);
-        running.wait(DEADLINE).assert_code(0);
-        let holder = case.holder();
-        holder.signal(signal);
-        holder.wait(DEADLINE).assert_signal(signal);
-        assert_eq!(case.contenders(), NO_CONTENDERS);
-    }
-}
-
-#[test]
 fn the_lock_is_kept_until_the_command_has_ended() {
     let case = Case::new("kept");
     let history = case.history();
@@ -114,37 +71,6 @@ fn the_lock_is_kept_until_the_command_has_ended() {
     next.wait(DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["slow", "next"]);
     assert!(history.sections().unwrap()[0].ended);
-}
-
-#[test]
-fn a_waiter_dies_of_the_signal_and_leaves_the_queue() {
-    let case = Case::new("waiter");
-    let holder = case.holder();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT] {
-        let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-        waiter.wait_for_line(": position ", DEADLINE);
-        assert_eq!(case.contenders().len(), 2);
-        waiter.signal(signal);
-        let output = waiter.wait(Duration::from_secs(20));
-        output.assert_signal(signal);
-        assert!(!output.stderr.contains("hung"), "{output}");
-        assert_eq!(output.stdout, "");
-        assert_eq!(case.contenders().len(), 1, "when it has died of {signal}");
-    }
-    end(holder);
-}
-
-#[test]
-fn a_waiter_ignores_signals_that_do_not_end_a_process() {
-    let case = Case::new("ignores");
-    let holder = case.holder();
-    let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line(": position ", DEADLINE);
-    for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH, Signal::SIGCONT] {
-        waiter.signal(signal);
-    }
-    end(holder);
-    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
 }
 
 #[test]

@@ -148,14 +148,3 @@ fn nonblock_creates_nothing_if_the_lock_is_busy() {
     assert_eq!((after.cversion, after.pzxid), (before.cversion, before.pzxid));
     end(holder);
 }
-
-#[test]
-fn nonblock_acquires_a_free_lock() {
-    let case = Case::new("nonblock-free");
-    let proxy = Proxy::to(shared());
-    // The first time the path is missing, the second time it is empty.
-    for _ in 0..2 {
-        let output = counted(&case, &proxy, &["-n"]).run();
-        assert_eq!(output.assert_code(0).stdout, "ran\n");
-    }
-}

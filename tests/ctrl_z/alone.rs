@@ -76,14 +76,17 @@ fn a_frozen_monitor_does_not_cost_the_lock() {
     let case = Case::new("frozen-monitor");
     let history = case.history();
     let options = ["--session-timeout", "8", "--kill-after", "0.2"];
-    let running = case.lock(&options, ["bash", "-c", &history.steady_job("only")]).spawn();
+    let job = format!("trap 'echo TERM' TERM; {}", history.steady_job("only"));
+    let running = case.lock(&options, ["bash", "-c", &job]).spawn();
     wait_for_jobs(&history, 1);
     let before = nodes(&case, &[case.path().to_owned()]);
     crate::support::freeze(running.pid());
     pass_time(LONGER);
     assert_eq!(nodes(&case, &[case.path().to_owned()]), before);
     assert!(!history.sections().unwrap()[0].ended);
+    running.signal(Signal::SIGTERM);
     crate::support::thaw(running.pid());
+    running.wait_for_stdout("TERM", DEADLINE);
     history.finish("only");
-    running.wait(DEADLINE).assert_code(0);
+    assert_eq!(running.wait(DEADLINE).assert_code(0).stderr, "");
 }

@@ -57,7 +57,8 @@ fn overtaken(sections: &[Section]) -> impl Iterator<Item = (&Section, Vec<&Secti
 #[test]
 fn neither_writers_nor_readers_are_overtaken_by_those_they_exclude() {
     for seed in SEEDS {
-        let sections = run(seed, &[("reader", &["-s"]), ("writer", &["-x"]), ("reader", &["-s"])]);
+        let sections =
+            run(seed, &[("reader", &["-s"]), ("writer", &["-x"]), ("reader", &["-s"]), ("plain", &[])]);
         for (one, unfinished) in overtaken(&sections) {
             let is_reader = |section: &Section| section.name.starts_with("reader");
             for other in unfinished {

@@ -109,17 +109,3 @@ fn a_narrow_terminal_cuts_the_live_line_at_the_right() {
     }
     end(holder);
 }
-
-#[test]
-fn control_characters_in_a_label_are_not_printed_in_the_live_line() {
-    let case = Case::new("line-hostile");
-    let data = serde_json::json!({
-        "version": 1, "host": "h\u{1b}[2J", "pid": 1, "user": "u", "program": "p", "label": "a\u{7}\r\nb",
-        "mode": "exclusive", "slots": 1,
-    });
-    let ahead = case.add_contender(&data.to_string());
-    let mut waiter = on_terminal(&case, &[], &["echo", "work"]).in_terminal();
-    waiter.expect("behind h?[2J:1 (a???b)", DEADLINE);
-    case.observer().delete(&ahead);
-    assert!(waiter.wait(DEADLINE).success());
-}

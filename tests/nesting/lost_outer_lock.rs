@@ -2,7 +2,6 @@
 
 use super::{inner, outer, shell, start, words};
 use crate::support::{Case, DEADLINE, Running, wait_until};
-use nix::sys::signal::Signal;
 
 /// The innermost command appends to a file as long as it lives.
 fn alive_script(case: &Case) -> String {
@@ -78,16 +77,4 @@ fn an_inner_command_with_a_held_and_a_new_lock_is_stopped_when_either_is_lost() 
     case.observer().delete(&format!("{b}/{}", case.observer().children(&b)[0]));
     running.wait(DEADLINE).assert_code(123);
     assert_stopped(&case);
-}
-
-#[test]
-fn killing_the_outer_zklock_stops_the_inner_command_and_frees_both_locks() {
-    let case = Case::new("killed-outer");
-    let b = format!("{}-b", case.path());
-    let within = words(case.hosts(), &["--session-timeout", "60"], &[&b]);
-    let running = start(outer(&case, &["--session-timeout", "60"], &[within, shell(&alive_script(&case))]));
-    running.signal(Signal::SIGKILL);
-    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
-    assert_stopped(&case);
-    case.zklock().args(["-w", "20", case.path(), &b, "--", "true"]).run().assert_code(0);
 }

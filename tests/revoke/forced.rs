@@ -1,6 +1,6 @@
 //! `--force` deletes the node, if it is still the one that was chosen.
 
-use super::{end, holder, revoke, waiter};
+use super::{holder, revoke, waiter};
 use crate::support::{At, Case, DEADLINE, Proxy, op, shared};
 use zookeeper::CreateMode;
 
@@ -12,18 +12,6 @@ fn the_holder_s_node_is_deleted_and_the_holder_stops() {
     assert!(output.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{output}");
     holder.wait(DEADLINE).assert_code(123).assert_stderr("its node was deleted by another client");
     assert!(case.contenders().is_empty());
-}
-
-#[test]
-fn a_waiter_whose_node_is_deleted_never_runs() {
-    let case = Case::new("force-waiter");
-    let holder = holder(&case, &[]);
-    let (waiter, node) = waiter(&case, 2);
-    revoke(&case, &["--force", "--node", &node]).assert_code(0);
-    let output = waiter.wait(DEADLINE);
-    assert_eq!(output.assert_code(125).stdout, "");
-    assert!(holder.is_running());
-    end(holder);
 }
 
 #[test]

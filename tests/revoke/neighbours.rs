@@ -16,11 +16,18 @@ fn a_revocable_lock_of_curator_s_obeys_revoke() {
 }
 
 #[test]
-fn curator_s_revoker_stops_a_holder() {
+fn curator_s_revoker_stops_a_holder_and_a_waiter() {
     let case = Case::new("revoke-by-curator");
+    let revoke = |node: &String| curator().revoke(&format!("{}/{node}", case.path()));
     for naming in ["curator", "curator-rw"] {
         let holder = holder(&case, &["--naming", naming]);
-        curator().revoke(&format!("{}/{}", case.path(), case.contenders()[0]));
+        let waiter = case.lock(&["--naming", naming], ["echo", "must not run"]).spawn();
+        let nodes = case.wait_for_contenders(2);
+        revoke(&nodes[1]);
+        let output = waiter.wait(DEADLINE);
+        output.assert_code(125).assert_stderr("revoked by another client").assert_stdout("");
+        case.wait_for_contenders(1);
+        revoke(&nodes[0]);
         holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock is revoked by another client");
     }
 }

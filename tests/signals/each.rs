@@ -129,6 +129,7 @@ fn zklock_dies_of_any_signal_that_killed_the_command() {
         holder.signal_number(signal);
         let output = holder.wait(DEADLINE);
         assert_eq!(output.signal, Some(signal), "{}: {output}", name(signal));
+        assert_eq!(case.contenders(), [""; 0], "released before {} ended zklock", name(signal));
     }
 }
 
@@ -138,6 +139,7 @@ fn a_waiter_ignores_whatever_does_not_ask_it_to_end() {
     let holder = case.holder();
     let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
     case.wait_for_contenders(2);
+    waiter.signal(Signal::SIGCONT);
     let means_something =
         [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGCONT, libc::SIGTSTP];
     for signal in forwarded().filter(|signal| !means_something.contains(signal)) {

@@ -1,42 +1,10 @@
 //! While the command runs, zklock forwards signals to its process group, and does nothing else with them.
 
-use crate::support::{Case, DEADLINE, end, freeze, is_stopped, pass_time, signal_printer, wait_until};
+use crate::support::{Case, DEADLINE, is_stopped, pass_time, signal_printer, wait_until};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
 use std::fs;
 use std::time::Duration;
-
-const ALL: [(Signal, &str); 9] = [
-    (Signal::SIGINT, "INT"),
-    (Signal::SIGTERM, "TERM"),
-    (Signal::SIGHUP, "HUP"),
-    (Signal::SIGQUIT, "QUIT"),
-    (Signal::SIGUSR1, "USR1"),
-    (Signal::SIGUSR2, "USR2"),
-    (Signal::SIGALRM, "ALRM"),
-    (Signal::SIGWINCH, "WINCH"),
-    (Signal::SIGCONT, "CONT"),
-];
-
-#[test]
-fn every_signal_reaches_the_command_exactly_once() {
-    let case = Case::new("each-signal");
-    let running = case.lock(&[], signal_printer(&[])).spawn();
-    running.wait_for_stdout("ready", DEADLINE);
-    for (signal, name) in ALL {
-        running.signal(signal);
-        running.wait_for_stdout(&format!("got {name}"), DEADLINE);
-    }
-    // A duplicate of an earlier signal would have arrived before this one.
-    running.signal(Signal::SIGUSR1);
-    let twice = || running.stdout().count("got USR1") == 2;
-    wait_until("the second USR1", DEADLINE, twice);
-    for (_, name) in ALL.iter().filter(|(_, name)| *name != "USR1") {
-        assert_eq!(running.stdout().count(&format!("got {name}")), 1, "{name}");
-    }
-    running.signal(Signal::SIGKILL);
-    running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
-}
 
 #[test]
 fn a_signal_reaches_every_process_of_the_group() {
@@ -62,26 +30,6 @@ fn a_signal_reaches_every_process_of_the_group() {
     output.assert_code(0);
     assert_eq!(output.stdout.matches("got USR1").count(), 3, "{output}");
     assert_eq!(output.stdout.matches("shell").count(), 1, "{output}");
-}
-
-#[test]
-fn zklock_dies_of_the_signal_that_killed_the_command() {
-    let case = Case::new("dies-alike");
-    let deadly = [
-        Signal::SIGINT,
-        Signal::SIGTERM,
-        Signal::SIGHUP,
-        Signal::SIGQUIT,
-        Signal::SIGUSR1,
-        Signal::SIGUSR2,
-        Signal::SIGALRM,
-    ];
-    for signal in deadly {
-        let running = case.holder();
-        running.signal(signal);
-        running.wait(DEADLINE).assert_signal(signal);
-        assert_eq!(case.contenders(), [""; 0], "released before {signal} ended zklock");
-    }
 }
 
 #[test]
@@ -115,20 +63,6 @@ fn a_command_that_ignores_a_forwarded_term_continues() {
         wait_until("the next ignored TERM", DEADLINE, more);
     }
     running.wait(DEADLINE).assert_code(4);
-}
-
-#[test]
-fn zklock_works_while_only_its_command_is_stopped() {
-    let case = Case::new("stopped-alone");
-    let running = case.lock(&[], ["sh", "-c", "echo $$; exec sleep 60"]).spawn();
-    let pid = running.wait_for_stdout("", DEADLINE).trim().parse().expect("a pid");
-    let command = Pid::from_raw(pid);
-    freeze(command);
-    running.signal(Signal::SIGWINCH);
-    assert!(running.is_running() && is_stopped(command));
-    running.signal(Signal::SIGCONT);
-    wait_until("it to go on", DEADLINE, || !is_stopped(command));
-    end(running);
 }
 
 /// A stopped process can't end. Its parent, the command's first process, goes on and waits for it.

@@ -3,27 +3,9 @@
 use crate::support::{At, Case, DEADLINE, Proxy, freeze, op, shared, status_of, thaw, wait_until, worker_of};
 use nix::sys::signal::Signal;
 use nix::unistd::Pid;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const ENDING: [Signal; 4] = [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP, Signal::SIGQUIT];
-
-#[test]
-fn a_waiter_ignores_signals_that_do_not_ask_it_to_end() {
-    let case = Case::new("ignored-while-waiting");
-    let holder = case.holder();
-    let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
-    case.wait_for_contenders(2);
-    waiter.signal(Signal::SIGCONT);
-    for signal in [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGALRM, Signal::SIGWINCH] {
-        waiter.signal(signal);
-        // A signal that the worker handles only after the start of the command would be forwarded.
-        waiter.wait_for_line(&format!("{signal} is ignored"), DEADLINE);
-    }
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE);
-    let output = waiter.wait(DEADLINE);
-    assert_eq!(output.assert_code(0).stdout, "ran\n");
-}
 
 #[test]
 fn a_waiter_deletes_its_node_and_dies_of_the_signal() {
@@ -43,13 +25,18 @@ fn a_waiter_deletes_its_node_and_dies_of_the_signal() {
 
 #[test]
 fn a_signal_ends_zklock_while_it_connects() {
-    let proxy = Proxy::to(shared());
-    proxy.blackhole();
-    let case = Case::new("ended-while-connecting").through(&proxy.connect_string());
-    for signal in ENDING {
-        let before = proxy.accepted();
-        let waiter = case.lock(&["--connect-timeout", "300"], ["echo", "ran"]).spawn();
-        wait_until("a connection", DEADLINE, || proxy.accepted() > before);
+    let [silent, refusing] = [(); 2].map(|()| Proxy::to(shared()));
+    silent.blackhole();
+    refusing.refuse_new(true);
+    let case = Case::new("ended-while-connecting");
+    for (proxy, signal) in
+        [&silent, &refusing].into_iter().flat_map(|proxy| ENDING.map(|signal| (proxy, signal)))
+    {
+        let (hosts, before) = (proxy.connect_string(), proxy.accepted());
+        let options = ["-vv", "-z", &hosts, "--connect-timeout", "300"];
+        let waiter = case.lock(&options, ["echo", "ran"]).spawn();
+        let has_tried = || proxy.accepted() > before || waiter.stderr().text().contains("no session with");
+        wait_until("a try to connect", DEADLINE, has_tried);
         waiter.signal(signal);
         let output = waiter.wait(DEADLINE);
         assert!(!output.assert_signal(signal).stderr.contains("hung"), "{output}");
@@ -110,26 +97,4 @@ fn a_signal_that_arrives_with_the_lock_prevents_the_command() {
         output.assert_stderr(&format!("left the queue: {}", signal.as_str().trim_start_matches("SIG")));
         assert_eq!(case.contenders(), [""; 0]);
     }
-}
-
-/// A frozen worker can't handle a signal; the monitor ends it.
-#[test]
-fn a_frozen_waiter_is_ended_soon_after_a_signal() {
-    let case = Case::new("deaf");
-    let holder = case.holder();
-    for signal in ENDING {
-        let waiter = case.lock(&["-v"], ["echo", "ran"]).spawn();
-        waiter.wait_for_line(": position ", DEADLINE);
-        freeze(worker_of(waiter.pid()));
-        let began = Instant::now();
-        waiter.signal(signal);
-        let output = waiter.wait(DEADLINE);
-        assert_eq!(output.assert_signal(signal).stdout, "");
-        output.assert_stderr(case.path()).assert_stderr(&format!("hung and didn't react to {signal}"));
-        output.assert_stderr("the command was not started");
-        assert!((2..14).contains(&began.elapsed().as_secs()), "{:?}: {output}", began.elapsed());
-        assert_eq!(case.contenders().len(), 1, "its node is deleted before it exits");
-    }
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE);
 }

@@ -1,12 +1,8 @@
 //! Ctrl-C, Ctrl-\ and Ctrl-Z.
 
-use super::{
-    CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, printer, sleeps,
-    stop_while_asleep,
-};
-use crate::support::{Case, DEADLINE, end, wait_until};
+use super::{CTRL_BACKSLASH, CTRL_C, CTRL_Z, assert_foreground, enter, enter_behind_a_holder, printer};
+use crate::support::{Case, DEADLINE, end};
 use nix::sys::signal::Signal;
-use std::time::{Duration, Instant};
 
 #[test]
 fn ctrl_c_reaches_the_command_once() {
@@ -88,69 +84,6 @@ fn ctrl_z_stops_the_job_and_fg_and_bg_continue_it() {
     let screen = shell.terminal().text();
     assert_eq!(screen.matches("got INT").count(), 1, "{screen}");
     assert_foreground(&mut shell);
-}
-
-#[test]
-fn a_job_that_is_stopped_for_long_keeps_its_lock() {
-    let case = Case::new("ctrl-z-long");
-    let mut shell = case.shell();
-    shell.enter(
-        &format!("$zklock --session-timeout 14 {} sh -c 'echo up; sleep 61; :'", case.path()),
-        DEADLINE,
-    );
-    shell.terminal().expect("up\r\n", DEADLINE);
-    stop_while_asleep(&mut shell, &case);
-    shell.terminal().expect("Stopped", DEADLINE);
-    shell.prompt(DEADLINE);
-    let node = case.wait_for_contenders(1);
-    let stopped_since = Instant::now();
-    wait_until("more than a session timeout", DEADLINE, || stopped_since.elapsed() > Duration::from_secs(17));
-    assert_eq!(case.contenders(), node, "the same node, and so the same fencing token");
-    assert!(sleeps(&case), "{}", shell.terminal().text());
-    shell.fg();
-    shell.terminal().expect("sleep 61", DEADLINE);
-    shell.terminal().send(CTRL_C);
-    shell.prompt(DEADLINE);
-    assert_eq!(shell.code(DEADLINE), 130);
-    assert!(!shell.terminal().text().contains("lost"), "{}", shell.terminal().text());
-    assert_foreground(&mut shell);
-}
-
-/// A stopped waiter that kept its place would block the queue until its user returns.
-#[test]
-fn a_stopped_waiter_leaves_and_queues_again_on_fg() {
-    let case = Case::new("ctrl-z-turn");
-    let mut shell = case.shell();
-    let holder = enter_behind_a_holder(&mut shell, &case, "echo ran here");
-    shell.terminal().send(CTRL_Z);
-    shell.terminal().expect("Stopped", DEADLINE);
-    shell.prompt(DEADLINE);
-    let next = case.lock(&["-v"], ["sh", "-c", "echo running; exec sleep 60"]).spawn();
-    next.wait_for_line("position 2", DEADLINE);
-    end(holder);
-    next.wait_for_stdout("running", DEADLINE);
-    case.wait_for_contenders(1);
-    shell.enter("fg", DEADLINE);
-    case.wait_for_contenders(2);
-    end(next);
-    shell.terminal().expect("ran here\r\n", DEADLINE);
-    shell.prompt(DEADLINE);
-    assert_eq!(shell.code(DEADLINE), 0);
-}
-
-#[test]
-fn ctrl_z_stops_a_waiter_and_fg_continues_it() {
-    let case = Case::new("ctrl-z-waiting");
-    let mut shell = case.shell();
-    let holder = enter_behind_a_holder(&mut shell, &case, "echo ran");
-    shell.terminal().send(CTRL_Z);
-    shell.terminal().expect("Stopped", DEADLINE);
-    shell.prompt(DEADLINE);
-    end(holder);
-    shell.enter("fg", DEADLINE);
-    shell.terminal().expect("ran\r\n", DEADLINE);
-    shell.prompt(DEADLINE);
-    assert_eq!(shell.code(DEADLINE), 0);
 }
 
 /// Without a shell no process could continue it. The kernel would not stop the command alone either.

@@ -126,29 +126,6 @@ fn a_stopped_monitor_notices_the_worker_s_death_when_it_is_continued() {
 }
 
 #[test]
-fn a_process_that_left_group_session_and_environment_dies_with_either() {
-    let case = Case::new("kill-9-escaped");
-    // A daemon that ignores every signal that it can. Nothing is left that identifies it, except its ancestry.
-    let daemon = "trap \"\" TERM HUP INT; while :; do sleep 0.05; done";
-    let script = format!("(env -i setsid bash -c '{daemon}' & echo daemon $!); echo ready; sleep 63; :");
-    for worker in [false, true] {
-        let running = start(&case, &[], &script);
-        let line = running.wait_for_stdout("daemon", DEADLINE);
-        let daemon = Pid::from_raw(line["daemon ".len()..].parse().expect("a pid"));
-        wait_until("a session of its own", DEADLINE, || nix::unistd::getsid(Some(daemon)) == Ok(daemon));
-        if worker {
-            kill_worker(&running);
-            running.wait(DEADLINE).assert_code(123);
-        } else {
-            running.signal(Signal::SIGKILL);
-            running.wait(DEADLINE).assert_signal(Signal::SIGKILL);
-        }
-        wait_until("the daemon's end", DEADLINE, || !is_alive(daemon));
-        case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
-    }
-}
-
-#[test]
 fn the_next_contender_runs_at_once_and_never_beside_the_dead_one() {
     for worker in [false, true] {
         let case = Case::new("hand-off");

@@ -36,17 +36,6 @@ fn a_monitor_that_is_killed_before_the_command_runs_takes_it_along() {
 }
 
 #[test]
-fn a_worker_that_is_killed_before_the_command_runs_takes_it_along() {
-    let case = Case::new("window-worker");
-    let (waiter, worker) = first_and_frozen(&case, &[]);
-    kill(worker, Signal::SIGKILL).expect("a worker");
-    let output = waiter.wait(DEADLINE);
-    assert_eq!(output.assert_code(125).assert_stderr("the command was not started").stdout, "");
-    assert!(output.closed);
-    assert_eq!(case.contenders(), [""; 0]);
-}
-
-#[test]
 fn a_worker_frozen_as_it_became_first_runs_the_command_if_continued_in_time() {
     let case = Case::new("window-late");
     let (waiter, worker) = first_and_frozen(&case, &[]);

@@ -2,25 +2,11 @@
 
 use super::{HAND_OFF, kill_worker, worker_of};
 use crate::support::{
-    At, Case, DEADLINE, Proxy, freeze, is_alive, op, pass_time, processes_of, shared, start, wait_until,
+    At, Case, DEADLINE, Proxy, freeze, is_alive, op, processes_of, shared, start, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 
 const KILLED: &str = "the worker process was killed by signal 9";
-
-#[test]
-fn a_waiter_whose_worker_is_killed_fails_and_leaves_the_queue() {
-    let case = Case::new("worker-waits");
-    let holder = case.holder();
-    let waiter = case.lock(&["-v"], ["echo", "must not run"]).spawn();
-    waiter.wait_for_line(": position ", DEADLINE);
-    kill_worker(&waiter);
-    case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
-    let output = waiter.wait(DEADLINE);
-    output.assert_code(125).assert_stderr(KILLED).assert_stderr("was not started").assert_stderr(case.path());
-    assert_eq!(output.stdout, "");
-    crate::support::end(holder);
-}
 
 #[test]
 fn a_contender_whose_worker_is_killed_while_connecting_fails() {
@@ -87,22 +73,6 @@ fn a_node_that_the_monitor_can_not_read_is_not_reported_as_gone() {
     case.wait_for_contenders(0);
 }
 
-#[test]
-fn the_next_contender_never_runs_beside_the_command_of_a_killed_worker() {
-    for _ in 0..5 {
-        let case = Case::new("worker-next");
-        let history = case.history();
-        let first = case.lock(&[], ["bash", "-c", &history.steady_job("first")]).spawn();
-        wait_until("the first command to run", DEADLINE, || history.sections().unwrap().len() == 1);
-        let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.2)]).spawn();
-        case.wait_for_contenders(2);
-        kill_worker(&first);
-        next.wait(HAND_OFF).assert_code(0);
-        first.wait(DEADLINE).assert_code(123);
-        assert_eq!(history.exclusive_order(), ["first", "next"]);
-    }
-}
-
 /// The command has ended by itself, so its exit code counts.
 #[test]
 fn a_worker_killed_during_the_release_keeps_the_command_s_exit_code() {
@@ -123,25 +93,5 @@ fn a_worker_killed_during_the_release_keeps_the_command_s_exit_code() {
         // Background processes that the command left are not stopped.
         let left = output.stdout.trim()["ready ".len()..].parse().expect("a pid");
         kill(nix::unistd::Pid::from_raw(left), Signal::SIGKILL).expect("the process that it left");
-    }
-}
-
-/// Kills the worker around the start of the command: the command never outlives it, and the exit code shows whether it
-/// ran. If the worker is killed before it has reported its node, the node is deleted with its session.
-#[test]
-fn a_worker_killed_at_any_time_leaves_nothing() {
-    for round in 0..40 {
-        let case = Case::new("worker-anytime");
-        let ran = case.dir().join("ran");
-        let script = format!("echo >'{}'; sleep 60 & wait", ran.display());
-        let running = case.lock(&["--session-timeout", "3"], ["bash", "-c", &script]).spawn();
-        let worker = worker_of(running.pid());
-        pass_time(std::time::Duration::from_millis(round * 2));
-        kill(worker, Signal::SIGKILL).expect("a worker");
-        let output = running.wait(DEADLINE);
-        assert!(matches!(output.code, Some(123 | 125)), "{output}");
-        assert!(output.code == Some(123) || !ran.exists(), "it had run: {output}");
-        assert!(output.closed, "{output}");
-        case.wait_for_contenders(0);
     }
 }
