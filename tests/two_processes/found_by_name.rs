@@ -3,8 +3,7 @@
 
 use super::{HAND_OFF, worker_of};
 use crate::support::{
-    Case, DEADLINE, Running, children_of, command_of, processes_of, skip, start, status_of, wait_for,
-    wait_until,
+    Case, DEADLINE, Running, children_of, command_of, end, processes_of, skip, status_of, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -62,58 +61,25 @@ fn names(pids: &[Pid]) -> Vec<Option<String>> {
     pids.iter().map(|&pid| status_of(pid, "Name")).collect()
 }
 
+/// What is killed then is a row of [`super::killed`].
 #[test]
-fn killing_all_that_is_found_of_a_holder_ends_its_command_and_starts_the_next() {
-    let case = Case::new("found-holder");
-    let holder = start(&case, &[], "echo ready; setsid sleep 61 & sleep 62; :");
-    let worker = worker_of(holder.pid());
-    let found = found(&case, "zklock");
-    assert_eq!(found, [holder.pid()], "{:?}", names(&found));
-    assert!(!found.contains(&worker));
-    let next = case.lock(&[], ["echo", "next"]).spawn();
-    case.wait_for_contenders(2);
-    kill_all_at_once(&found);
-    assert_eq!(next.wait(HAND_OFF).assert_code(0).stdout, "next\n");
-    assert!(holder.wait(DEADLINE).assert_signal(Signal::SIGKILL).closed);
-}
-
-#[test]
-fn killing_all_that_is_found_of_a_waiter_removes_it_from_the_queue() {
-    let case = Case::new("found-waiter");
-    let holder = case.holder();
+fn all_that_is_found_are_monitors() {
+    let case = Case::new("found");
+    let second = format!("{}-b", case.path());
+    let inner =
+        [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), &second, "--", "sh", "-c", "echo ready; sleep 60"];
+    let outer = case.lock(&[], inner).spawn();
+    outer.wait_for_stdout("ready", DEADLINE);
     let waiter = case.lock(&[], ["echo", "must not run"]).spawn();
     case.wait_for_contenders(2);
     worker_of(waiter.pid());
-    let mut found = found(&case, "zklock");
-    found.retain(|&pid| pid != holder.pid());
-    assert_eq!(found, [waiter.pid()], "{:?}", names(&found));
-    kill_all_at_once(&found);
-    case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
-    assert_eq!(waiter.wait(DEADLINE).assert_signal(Signal::SIGKILL).stdout, "");
-    crate::support::end(holder);
-}
-
-#[test]
-fn killing_all_that_is_found_of_a_nested_pair_frees_both_locks() {
-    let case = Case::new("found-nested");
-    let second = format!("{}-b", case.path());
-    let inner = [env!("CARGO_BIN_EXE_zklock"), "-z", case.hosts(), &second, "--"];
-    let command = ["bash", "-c", "echo ready; sleep 61 & setsid sleep 62 & wait"];
-    let outer = case.lock(&[], inner.into_iter().chain(command)).spawn();
-    outer.wait_for_stdout("ready", DEADLINE);
-    let workers = || -> Option<Vec<Pid>> {
-        let inner = children_of(worker_of(outer.pid())).first()?.0;
-        Some(vec![worker_of(outer.pid()), worker_of(inner)])
-    };
-    let workers = wait_for("both workers", DEADLINE, workers);
+    let inner = children_of(worker_of(outer.pid())).first().expect("the inner zklock").0;
+    let mut monitors = vec![outer.pid(), inner, waiter.pid()];
+    monitors.sort();
     let found = found(&case, "zklock");
-    assert_eq!(found.len(), 2, "{:?}", names(&found));
-    assert!(!found.iter().any(|pid| workers.contains(pid)), "{:?}", names(&found));
-    kill_all_at_once(&found);
-    case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
-    case.observer().wait_for_contenders(&second, 0, HAND_OFF);
-    wait_until("the end of all", HAND_OFF, || processes_of(case.marker()).is_empty());
-    outer.wait(DEADLINE).assert_signal(Signal::SIGKILL);
+    assert_eq!(found, monitors, "{:?}", names(&found));
+    end(waiter);
+    end(outer);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! | module | what happens |
 //! |---|---|
 //! | [`invisible`], [`memory`], [`process_names`] | nothing: two processes, and the command and the caller see one |
-//! | [`worker_killed`], [`either_killed`], [`both_killed`] | `kill -9`, or the out-of-memory killer |
+//! | [`killed`], [`worker_killed`] | `kill -9`, or the out-of-memory killer |
 //! | [`found_by_name`] | `kill -9` of all that a search by name finds |
 //! | [`frozen`], [`hung_loop`] | a process that lives and does nothing, or one of its threads |
 //! | [`starved`] | a process that gets little processor time |
@@ -14,14 +14,13 @@
 //! | [`nested`], [`unrelated_children`], [`hidden_proc`] | which processes are ended then |
 
 mod alone;
-mod both_killed;
-mod either_killed;
 mod failing_calls;
 mod found_by_name;
 mod frozen;
 mod hidden_proc;
 mod hung_loop;
 mod invisible;
+mod killed;
 mod memory;
 mod nested;
 mod orphans;
