@@ -1,5 +1,6 @@
 //! On a terminal, zklock with a command behaves like the command alone.
 
+mod as_without;
 mod asking;
 mod input;
 mod keys;
@@ -7,7 +8,6 @@ mod scripts;
 mod shared_group;
 mod tostop;
 mod window;
-mod with_and_without;
 
 use crate::support::{Case, DEADLINE, Running, Shell, processes_of, signal_printer, wait_until};
 

@@ -11,6 +11,13 @@ for_each_unread_stderr! {
     a_zklock_inside_ends
 }
 
+#[test]
+fn zklock_exits_like_the_command_whatever_becomes_of_its_messages() {
+    for stderr in [UnreadStderr::BrokenPipe, UnreadStderr::FullDisk, UnreadStderr::FileLimit] {
+        zklock_exits_like_the_command(stderr);
+    }
+}
+
 fn zklock_exits_like_the_command(stderr: UnreadStderr) {
     for verbosity in VERBOSITIES {
         let case = Case::new("unheard-end");
