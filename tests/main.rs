@@ -70,9 +70,6 @@ mod nesting;
 mod once_per;
 mod open_files;
 mod operations;
-#[path = "chaos/operations/trial/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "a few operations need a part of what `scripts/chaos` uses")]
-mod operations_trial;
 mod options;
 mod ordering;
 mod overload;

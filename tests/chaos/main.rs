@@ -14,7 +14,6 @@
 //! | [`fault_log`], [`phases`] | the faults that have been injected, and what contenders were doing meanwhile |
 //! | [`escape`] | another course: one fault hits a zklock whose command is a family of processes that leave it |
 //! | [`calls`] | another course: a system call of a zklock fails or takes long |
-//! | [`operations`] | a third: servers are restarted, replaced, paused, emptied under a queue that moves |
 //! | [`slack`], [`transaction_log`] | the time to spare of lost locks, by the servers' own logs |
 //! | [`support::network`] | the servers, and the links between them and their clients |
 //! | [`support::lan`], [`support::machine`] | the same on machines of their own |
@@ -44,7 +43,6 @@ mod injector;
 mod invocation;
 mod job;
 mod lan;
-mod operations;
 mod options;
 mod phases;
 mod processes;
@@ -78,7 +76,6 @@ fn main() -> ExitCode {
         }
         () if options.calls.is_some() => calls(&options),
         () if options.escape => escape::check(&options),
-        () if options.operations => operations::check(),
         () => check(&options),
     }
 }

@@ -38,9 +38,6 @@ pub(crate) struct Options {
     /// Make so many runs in which a system call fails.
     #[arg(long, conflicts_with_all = ["hosts", "escape"])]
     pub(crate) calls: Option<u64>,
-    /// Do what operators do to servers instead of a run.
-    #[arg(long, conflicts_with_all = ["hosts", "escape"])]
-    pub(crate) operations: bool,
     #[command(flatten)]
     pub(crate) trials: Trials,
 }

@@ -50,12 +50,6 @@ impl EnsembleBuilder {
         self
     }
 
-    /// The command that mounts a file system for the data of each server, without the place.
-    pub(crate) fn mounting(mut self, mount: Option<&str>) -> Self {
-        self.member = self.member.mounting(mount);
-        self
-    }
-
     /// Starts three servers and waits until all of them serve clients.
     pub(crate) fn start(self) -> Ensemble {
         let mut member = self

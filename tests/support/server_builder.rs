@@ -3,7 +3,6 @@
 use super::jvm::{Launch, class_path, class_path_of};
 use super::keys::Keys;
 use super::machine::Machine;
-use super::namespace::unshare;
 use super::ports;
 use super::server::{DATA, Server};
 use std::fs;
@@ -22,7 +21,6 @@ pub(crate) struct ServerBuilder {
     secure: Option<IpAddr>,
     class_path: String,
     machine: Machine,
-    mount: Option<String>,
 }
 
 impl ServerBuilder {
@@ -36,7 +34,6 @@ impl ServerBuilder {
             secure: None,
             class_path: class_path(),
             machine: Machine::this(),
-            mount: None,
         }
     }
 
@@ -94,12 +91,6 @@ impl ServerBuilder {
         self
     }
 
-    /// The command that mounts a file system for its data, without the place.
-    pub(super) fn mounting(mut self, mount: Option<&str>) -> Self {
-        self.mount = mount.map(str::to_owned);
-        self
-    }
-
     /// Starts the server and waits until it answers.
     pub(crate) fn start(self) -> Server {
         let attempts = if self.port.is_some() { 1 } else { 3 };
@@ -141,14 +132,8 @@ impl ServerBuilder {
         });
         fs::write(dir.path().join("zoo.cfg"), lines.unwrap_or(config)).expect("zoo.cfg");
         let address = SocketAddr::from((self.machine.address, port));
-        let mut words = self.machine.words;
-        if let Some(mount) = self.mount {
-            let place = data.join("version-2").display().to_string();
-            let script = format!("mkdir -p {place} && {mount} {place} && exec \"$@\"");
-            words.extend(unshare("--mount").split(' ').map(str::to_owned));
-            words.extend(["sh", "-c", &script, "sh"].map(str::to_owned));
-        }
-        let launch = Launch { words, class_path: self.class_path, options: self.java_options };
+        let launch =
+            Launch { words: self.machine.words, class_path: self.class_path, options: self.java_options };
         Server::launched(dir, address, secure, launch)
     }
 }

@@ -1,78 +1,39 @@
 //! An ensemble in use, and what an operation costs those who use it.
 
-use crate::support::{
-    Case, DEADLINE, Ensemble, History, Output, Running, Server, end, has_namespaces, pass_time, wait_until,
-};
+use crate::support::{Case, DEADLINE, Ensemble, History, Output, Running, Server, end, wait_until};
 use std::fmt;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long the last commands may take to run after an operation.
 const DRAIN: Duration = Duration::from_mins(3);
 
-/// The times of servers and sessions, and the queue that moves meanwhile.
-#[derive(Clone, Copy)]
-pub(crate) struct Settings {
-    tick_ms: u32,
-    init_limit: u32,
-    /// In seconds. Long in each case: a busy machine must not cost the lock.
-    session: u32,
-    /// `-w` in seconds.
-    limit: u32,
-    /// How long the holder confirms before the operation: until its lease has the usual length.
-    steady: Duration,
-    /// How many contenders queue for another lock, one running after the other, and for how many seconds each runs.
-    crowd: usize,
-    job: f64,
-}
-
-#[allow(dead_code, reason = "for the behaviour tests")]
-pub(crate) const SHORT: Settings = Settings {
-    tick_ms: 500,
-    init_limit: 20,
-    session: 30,
-    limit: 5,
-    steady: Duration::ZERO,
-    crowd: 5,
-    job: 0.5,
-};
-pub(crate) const SHIPPED: Settings = Settings {
-    tick_ms: 2000,
-    init_limit: 10,
-    session: 30,
-    limit: 15,
-    steady: Duration::from_secs(15),
-    crowd: 20,
-    job: 2.0,
-};
-
-impl Settings {
-    pub(crate) fn session(self) -> Duration {
-        Duration::from_secs(self.session.into())
-    }
-}
+/// The session timeout, in seconds: long, because a busy machine must not cost the lock.
+const SESSION: &str = "30";
+/// How many contenders queue for another lock, one running after the other, and for how many seconds each runs.
+const CROWD: usize = 5;
+const JOB: f64 = 0.5;
 
 /// Three servers and those who use them.
-pub(crate) struct Scene {
-    pub(crate) settings: Settings,
+pub(super) struct Scene {
     history: History,
     crowd_history: History,
     case: Case,
     // Dropped after the case, which looks for nodes at the end.
-    pub(crate) ensemble: Ensemble,
+    pub(super) ensemble: Ensemble,
 }
 
 /// What an operation cost. All times are from its begin.
-pub(crate) struct Report {
+pub(super) struct Report {
     ended: Duration,
     /// The end of the holder's command, and its exit.
-    pub(crate) holder: (Duration, Output),
+    pub(super) holder: (Duration, Output),
     /// When the waiter behind it ran.
     waiter: Duration,
     /// A waiter with `-w`.
-    pub(crate) limited: Output,
+    pub(super) limited: Output,
     /// The exits of the queue that moves, in the order in which they queued, and the order in which they ran.
-    pub(crate) crowd: Vec<Option<i32>>,
-    pub(crate) order: Vec<String>,
+    pub(super) crowd: Vec<Option<i32>>,
+    pub(super) order: Vec<String>,
     /// The longest time for which none of them ran.
     pause: Duration,
     /// What `status --watch` said beside its documents.
@@ -80,47 +41,34 @@ pub(crate) struct Report {
 }
 
 impl Scene {
-    pub(crate) fn start(name: &str, settings: Settings) -> Self {
-        Self::on(name, settings, None)
-    }
-
-    /// The data of each server is on a file system that is small enough to fill. `None` if that isn't possible here.
-    pub(crate) fn with_small_disks(name: &str, settings: Settings) -> Option<Self> {
-        has_namespaces("--mount", "mount -t tmpfs tmpfs /mnt")
-            .then(|| Self::on(name, settings, Some("mount -t tmpfs -o size=16m tmpfs")))
-    }
-
-    fn on(name: &str, settings: Settings, mount: Option<&str>) -> Self {
+    pub(super) fn start(name: &str) -> Self {
         let ensemble = Ensemble::builder()
-            .tick_ms(settings.tick_ms)
-            .init_limit(settings.init_limit)
+            .tick_ms(500)
+            .init_limit(20)
             .config("reconfigEnabled=true")
             .config("standaloneEnabled=false")
             // Anyone may change the members.
             .java_option("-Dzookeeper.skipACL=yes")
-            .mounting(mount)
             .start();
         let case = Case::at(&ensemble.connect_string(), name);
         let (history, crowd_history) = (case.history(), History::new(case.dir(), "crowd"));
-        Self { settings, history, crowd_history, case, ensemble }
+        Self { history, crowd_history, case, ensemble }
     }
 
     /// Waits until every server that runs follows or leads.
-    pub(crate) fn is_whole(&self) {
+    pub(super) fn is_whole(&self) {
         let running = self.ensemble.members().iter().filter(|member| member.pid().is_some()).count();
         wait_until("all servers", DRAIN, || self.modes().len() == running);
     }
 
     /// The modes of the servers that serve clients.
-    pub(crate) fn modes(&self) -> Vec<String> {
+    pub(super) fn modes(&self) -> Vec<String> {
         self.ensemble.members().iter().filter_map(Server::mode).collect()
     }
 
     /// What the operation costs.
-    pub(crate) fn during(mut self, operation: fn(&mut Self)) -> Report {
-        let session = self.settings.session.to_string();
-        let limit = self.settings.limit.to_string();
-        let options = ["-v", "--session-timeout", &session];
+    pub(super) fn during(mut self, operation: fn(&mut Self)) -> Report {
+        let options = ["-v", "--session-timeout", SESSION];
         let steady = self.history.steady_job("holder");
         let lock = |more: &[&str], command: &[&str]| {
             let contender = self.case.lock(&[&options[..], more].concat(), command).spawn();
@@ -132,8 +80,7 @@ impl Scene {
         let watch = self.case.zklock().args(["status", "--watch", "--json", self.case.path()]).spawn();
         watch.wait_for_stdout("\"locks\":[{", DEADLINE);
         let crowd = self.crowd(&options);
-        pass_time(self.settings.steady);
-        let limited = lock(&["-w", &limit], &["echo", "no"]);
+        let limited = lock(&["-w", "5"], &["echo", "no"]);
         limited.wait_for_line(": position ", DEADLINE);
 
         let (began, began_at) = (Instant::now(), SystemTime::now());
@@ -172,12 +119,12 @@ impl Scene {
     fn crowd(&self, options: &[&str]) -> Vec<Running> {
         let path = format!("{}-crowd", self.case.path());
         let start = |number: usize| {
-            let job = self.crowd_history.job(&number.to_string(), self.settings.job);
+            let job = self.crowd_history.job(&number.to_string(), JOB);
             let member = self.case.zklock().args(options).args([&path, "--", "bash", "-c", &job]).spawn();
             member.wait_for_line("queued as", DEADLINE);
             member
         };
-        (0..self.settings.crowd).map(start).collect()
+        (0..CROWD).map(start).collect()
     }
 }
 
