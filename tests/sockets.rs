@@ -1,6 +1,6 @@
 //! systemd's sockets: the command takes them with the line of the page.
 
-use crate::support::{Case, DEADLINE, skip, try_for};
+use crate::support::{Case, DEADLINE, MARKER, skip, try_for};
 use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -25,20 +25,16 @@ fn answer(mut stream: UnixStream) -> String {
     text
 }
 
-/// zklock's prelude: it runs under `systemd-socket-activate`, which listens on the case's socket and passes these
-/// variables on. `None`, with a skip, if the program isn't there.
-fn activated(case: &Case, names: &[&str]) -> Option<String> {
+/// zklock's prelude: it runs under `systemd-socket-activate`, which listens on the case's socket. `None`, with a skip, if
+/// the program isn't there.
+fn activated(case: &Case) -> Option<String> {
     if !Command::new("systemd-socket-activate").arg("--version").output().is_ok_and(|it| it.status.success())
     {
         skip("systemd-socket-activate is not installed");
         return None;
     }
-    let passed: String = ["ZKLOCK_TEST_RUN"]
-        .iter()
-        .chain(names)
-        .fold(String::new(), |words, name| words + &format!(" --setenv={name}"));
     Some(format!(
-        "exec systemd-socket-activate --listen={} --fdname=web{passed} -- \"$0\" \"$@\"",
+        "exec systemd-socket-activate --listen={} --fdname=web --setenv={MARKER} -- \"$0\" \"$@\"",
         socket(case).display()
     ))
 }
@@ -53,7 +49,7 @@ fn in_place_of_zklock(words: Vec<&str>) -> Vec<&str> {
 #[test]
 fn a_program_with_sd_listen_fds_finds_its_socket() {
     let case = Case::new("sd-listen-fds");
-    let Some(prelude) = activated(&case, &[]) else { return };
+    let Some(prelude) = activated(&case) else { return };
     let script = r#"
 import ctypes, os, socket
 library = ctypes.CDLL("libsystemd.so.0")
@@ -77,7 +73,7 @@ connection.sendall(b"served")
 #[test]
 fn a_waiter_keeps_its_socket_for_its_command() {
     let case = Case::new("socket-waits");
-    let Some(prelude) = activated(&case, &[]) else { return };
+    let Some(prelude) = activated(&case) else { return };
     let holder = case.holder();
     let script =
         "import socket; connection, _ = socket.socket(fileno=3).accept(); connection.sendall(b'served')";

@@ -1,4 +1,4 @@
-//! Table 1: `kill -9` of zklock's processes. Whatever is killed, and whenever: no process of the command is left when the next
+//! `kill -9` of zklock's processes. Whatever is killed, and whenever: no process of the command is left when the next
 //! contender runs, and the lock is free long before its session ends.
 
 use super::HAND_OFF;
@@ -50,34 +50,33 @@ use Victim::{Both, InnerMonitor, InnerWorker, Monitor, MonitorGroup, Worker, Wor
 use When::{AllButMonitorStopped, AllStopped, Connecting, MonitorStopped, Nested, Waiting};
 
 /// zklock's options, what is killed and when, zklock's end, and what it says.
-type Row = (&'static [&'static str], Victim, When, End, &'static str);
+type Row = (&'static [&'static str], Victim, When, End, &'static [&'static str]);
 
 const KILLED: &str = "the worker process was killed by signal 9";
-const STOPPED: &str = "was stopped with all its processes";
+const NOT_STARTED: &[&str] = &[KILLED, "the command was not started"];
+const STOPPED: &[&str] = &[KILLED, "was stopped with all its processes", "the lock node is gone"];
 const SHORT: &[&str] = &["--session-timeout", "6"];
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    (&[],               Worker,       Connecting,           Code(125), KILLED),
-    (&[],               Worker,       Waiting,              Code(125), KILLED),
-    (&[],               Worker,       Waiting,              Code(125), "the command was not started"),
-    (&[],               Monitor,      Waiting,              Killed,    ""),
-    (&[],               Monitor,      When::Running,        Killed,    ""),
-    (&[],               Worker,       When::Running,        Code(123), KILLED),
-    (&[],               Worker,       When::Running,        Code(123), "the lock node is gone"),
+    (&[],               Worker,       Connecting,           Code(125), &[KILLED]),
+    (&[],               Worker,       Waiting,              Code(125), NOT_STARTED),
+    (&[],               Monitor,      Waiting,              Killed,    &[]),
+    (&[],               Monitor,      When::Running,        Killed,    &[]),
+    (&[],               Worker,       When::Running,        Code(123), STOPPED),
     (&["-s"],           Worker,       When::Running,        Code(123), STOPPED),
     (&["--slots", "2"], Worker,       When::Running,        Code(123), STOPPED),
-    (&[],               MonitorGroup, When::Running,        Killed,    ""),
+    (&[],               MonitorGroup, When::Running,        Killed,    &[]),
     (&[],               WorkerGroup,  When::Running,        Code(123), STOPPED),
-    (&[],               Monitor,      AllStopped,           Killed,    ""),
+    (&[],               Monitor,      AllStopped,           Killed,    &[]),
     (&[],               Worker,       AllButMonitorStopped, Code(123), STOPPED),
     (&[],               Worker,       MonitorStopped,       Code(123), STOPPED),
-    (&[],               Monitor,      Nested,               Killed,    ""),
-    (&[],               Worker,       Nested,               Code(123), KILLED),
-    (&[],               InnerMonitor, Nested,               Killed,    ""),
-    (&[],               InnerWorker,  Nested,               Code(123), KILLED),
-    (SHORT,             Both,         When::Running,        Killed,    ""),
-    (SHORT,             Both,         AllButMonitorStopped, Killed,    ""),
+    (&[],               Monitor,      Nested,               Killed,    &[]),
+    (&[],               Worker,       Nested,               Code(123), &[KILLED]),
+    (&[],               InnerMonitor, Nested,               Killed,    &[]),
+    (&[],               InnerWorker,  Nested,               Code(123), &[KILLED]),
+    (SHORT,             Both,         When::Running,        Killed,    &[]),
+    (SHORT,             Both,         AllButMonitorStopped, Killed,    &[]),
 ];
 
 /// A shell, a pipeline, orphans, and a daemon that ignores what it can: nothing identifies it but its ancestry.
@@ -128,7 +127,9 @@ fn try_row((options, victim, when, ends, says): Row) {
         Killed => output.assert_signal(Signal::SIGKILL),
         Code(code) => output.assert_code(code).assert_stderr(case.path()),
     };
-    output.assert_stderr(says);
+    for text in says {
+        output.assert_stderr(text);
+    }
     assert!(output.closed, "{output}");
     assert_eq!(processes_of(case.marker()), []);
 }
@@ -151,6 +152,9 @@ fn before_the_command(case: &Case, victim: Victim, when: When) -> Output {
     kill_it(victim, &waiter);
     let output = waiter.wait(HAND_OFF);
     assert_eq!(output.stdout, "");
+    if holder.is_some() && victim == Worker {
+        assert_eq!(case.contenders().len(), 1, "its node is gone before it is");
+    }
     wait_until("the worker's end", HAND_OFF, || !is_alive(worker));
     if let Some(holder) = holder {
         case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
@@ -193,6 +197,9 @@ fn with_the_command(case: &Case, options: &[&str], victim: Victim, when: When) -
         if victim == Both { (DEADLINE, format!("{daemon} is alive\n")) } else { (HAND_OFF, String::new()) };
     if let Some(next) = next {
         assert_eq!(next.wait(longest).assert_code(0).stdout, left);
+    } else {
+        case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
+        assert!(!family.iter().any(|pid| is_alive(*pid)), "they end before the lock is released");
     }
     if victim == Both {
         kill(daemon, Signal::SIGKILL).expect("the daemon");
