@@ -23,9 +23,6 @@ use crate::process::clock;
 /// The most requests in flight at once, because the ensemble serves other clients too.
 const MOST_IN_FLIGHT: usize = 500;
 
-/// How often to check whether the caller wants to give up.
-const GIVE_UP_INTERVAL: Duration = Duration::from_millis(100);
-
 /// The longest wait for the end of a session that owns nothing.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
@@ -60,7 +57,7 @@ pub enum BlockingError {
     /// The session has ended.
     #[error(transparent)]
     SessionEnded(RequestError),
-    /// No answer came within this time, or the caller gave up.
+    /// No answer came within this time.
     #[error("no answer within {}; check the servers' load", duration::text(*.0))]
     TimedOut(Duration),
 }
@@ -105,7 +102,6 @@ pub struct BlockingSession<'a> {
     /// The requests that are made together, with their answers. Those of a call that failed stay, so that a late answer
     /// answers no other one.
     questions: Vec<(Request, Option<Reply>)>,
-    gives_up: Option<Box<dyn FnMut() -> bool + 'a>>,
     tells: Tells<'a>,
     /// The present wait for the servers.
     wait: Option<Wait>,
@@ -147,20 +143,12 @@ impl<'a> BlockingSession<'a> {
                 Limit::Until(until) => until.map_or(Duration::MAX, |until| clock::now().until(until)),
             },
             questions: vec![],
-            gives_up: None,
             tells: Box::new(tells),
             wait: None,
             servers: vec![],
             awaited: Awaited::Session,
             has_changed: false,
         }
-    }
-
-    /// Makes it give up when `gives_up` returns `true`. It is called ten times a second.
-    #[must_use]
-    pub fn unless(mut self, gives_up: impl FnMut() -> bool + 'a) -> Self {
-        self.gives_up = Some(Box::new(gives_up));
-        self
     }
 
     /// Opens the session, for which the settings have their own deadline. Requests can be made only then. Returns the
@@ -322,17 +310,13 @@ impl<'a> BlockingSession<'a> {
     fn next_event(&mut self, until: Option<BootTime>) -> Result<SessionEvent, BlockingError> {
         loop {
             let now = clock::now();
-            if self.gives_up.as_mut().is_some_and(|gives_up| gives_up()) {
-                return Err(BlockingError::TimedOut(self.within));
-            }
             // What has come already counts.
             let is_late = until.is_some_and(|until| until <= now);
             if !is_late {
                 self.tell_if_due(now);
             }
             let tell_at = self.wait.map(|wait| wait.tell_at);
-            let ask_at = self.gives_up.as_ref().map(|_| now + GIVE_UP_INTERVAL);
-            let wake_at = [until, tell_at, ask_at].into_iter().flatten().min();
+            let wake_at = [until, tell_at].into_iter().flatten().min();
             let timer = wake_at.map_or_else(Timer::never, |at| Timer::after(now.until(at)));
             let event = poll_fn(|context| self.session.next_event(context.waker()));
             match block_on(select(event, timer)) {

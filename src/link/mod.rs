@@ -24,7 +24,7 @@ use zklock_core::protocol::LockNode;
 use zklock_core::signal::SIGCONT;
 use zklock_core::time::BootTime;
 
-pub use self::clean::clean;
+pub use self::clean::{CleaningNews, clean, start_cleaning};
 pub use self::page::Page;
 pub use self::socket::{PairSocket, Received};
 pub use self::title::is_worker;

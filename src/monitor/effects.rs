@@ -52,8 +52,8 @@ impl MonitorLoop {
                 let signals = &mut self.sources.signals;
                 let mut is_ended = || signals.drain().any(ends_waiting);
                 let (mut is_told, is_line_ended) = (false, &mut self.is_line_ended);
-                let tells = |wait: Option<&ServerWait>| {
-                    if let Some(wait) = wait.filter(|_| !mem::replace(&mut is_told, true)) {
+                let tells = |wait: &ServerWait| {
+                    if !mem::replace(&mut is_told, true) {
                         if stage != Stage::Running {
                             end_the_live_line(is_line_ended);
                         }
@@ -63,7 +63,7 @@ impl MonitorLoop {
                         );
                     }
                 };
-                let gone = link::clean(settings, &leftover, &mut is_ended, tells);
+                let gone = link::clean(settings, leftover, &mut is_ended, tells);
                 return Some(MonitorInput::Cleaned(gone));
             }
             MonitorEffect::Say(message) => self.say(path, &message),

@@ -18,11 +18,11 @@ use zklock_core::run::{Effect, End, Input, Introduction, Notification, Plan};
 use crate::ensemble::Settings;
 use crate::job::spawn::SpawnError;
 use crate::job::{Job, PreparedLaunch};
-use crate::link::{WorkerSide, clean};
+use crate::link::{CleaningNews, WorkerSide, start_cleaning};
 use crate::output;
 use crate::plan::Invocation;
 use crate::process::proc_stat::is_ancestor;
-use crate::process::{clock, identity, service_manager, sys, thread};
+use crate::process::{clock, identity, service_manager, sys};
 use crate::worker::inbox::{Emitter, KEYS_AT_START};
 use crate::worker::loop_timer::LoopTimer;
 use crate::worker::main_session::MainSession;
@@ -218,15 +218,15 @@ impl<'a> Executor<'a> {
         self.timer.gives_sign(clock::now());
     }
 
-    /// Deletes these nodes over a session in a thread of its own, so that neither signals nor deadlines wait for it.
+    /// Deletes these nodes over a session of a thread, so that neither signals nor deadlines wait for it.
     fn clean(&self, leftover: LeftoverNodes) -> Result<()> {
-        let (settings, events) = (self.settings.clone(), self.events.clone());
-        let clean = move || events.emit(Input::Cleaned(clean(&settings, &leftover, || false, |_| {})));
-        thread::builder()
-            .name("cleaning".to_owned())
-            .spawn(clean)
-            .context("can't start a thread to ask the servers")?;
-        Ok(())
+        let events = self.events.clone();
+        let tells = move |news| {
+            if let CleaningNews::Over(is_certain) = news {
+                events.emit(Input::Cleaned(is_certain));
+            }
+        };
+        start_cleaning(self.settings, leftover, tells).context("can't start a thread to ask the servers")
     }
 
     fn introduction(&mut self) -> Introduction {

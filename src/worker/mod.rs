@@ -44,7 +44,7 @@ pub fn work(mut worker: WorkerSide, plan: Plan, invocation: &Invocation, setting
             worker.send(&Report::ExitNow(exit));
             // The remaining work needs none of the user's shell, terminal, pipes and files.
             sys::detach_from_caller();
-            leftover.map(|leftover| clean(settings, &leftover, || false, |_| {}));
+            leftover.map(|leftover| clean(settings, leftover, || false, |_| {}));
             // For a monitor that was stopped meanwhile.
             worker.show_exit(exit);
         }

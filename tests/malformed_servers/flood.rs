@@ -5,7 +5,7 @@ use super::attacker::{Attacker, SESSION, TIMEOUT_MS};
 use super::wire::{Bytes, Victim};
 use crate::support::{Output, op};
 use std::ops::ControlFlow::{Break, Continue};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Sends events until the victim hangs up. Its client library does nothing but read then, and would not notice that its
 /// time is over. It keeps what it reads.
@@ -22,6 +22,23 @@ fn endless_events_instead_of_answers_end_in_time() {
         flood(&mut victim);
     });
     Attacked::by(attacker.address()).at_any_cost().fails();
+}
+
+/// Whoever cleans up after a worker meets the same server.
+#[test]
+fn endless_events_to_whoever_deletes_the_node_end_in_time() {
+    let begun = AtomicBool::new(false);
+    let attacker = Attacker::lying(move |victim, asked| {
+        let creates = op::CREATE.contains(&asked.op);
+        if !creates && !begun.load(Ordering::SeqCst) {
+            return Continue(());
+        }
+        begun.store(true, Ordering::SeqCst);
+        flood(victim);
+        Break(())
+    });
+    Attacked::by(attacker.address()).at_any_cost().fails();
+    assert!(attacker.lied() && attacker.accepted() > 1, "otherwise it proves nothing");
 }
 
 #[test]
