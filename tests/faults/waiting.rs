@@ -206,10 +206,8 @@ fn a_waiter_whose_time_runs_out_in_a_silence_fails_and_one_with_answers_is_busy(
     stage.proxy.blackhole();
     let output = waiter.wait(DEADLINE);
     assert_eq!(output.assert_code(125).stdout, "");
-    output.assert_stderr(&format!(
-        "{}: gave up after 8 s: no connection to the servers for ",
-        stage.case.path()
-    ));
+    output.assert_stderr(&format!("{}: gave up after ", stage.case.path()));
+    output.assert_stderr(" s: no connection to the servers for ");
     assert_eq!(hears.wait(DEADLINE).assert_code(0).stdout, "");
     stage.proxy.pass();
     stage.case.wait_for_contenders(1);

@@ -99,13 +99,16 @@ fn a_lock_that_is_not_held_above_is_queued_for() {
 #[test]
 fn a_daemon_whose_zklock_was_killed_queues_for_the_lock() {
     let case = Case::new("killed-outer");
-    let (go, done) = (case.dir().join("go"), case.dir().join("done"));
-    let daemon =
-        format!("until [ -e {} ]; do sleep 0.01; done; \"$@\"; echo $? > {}", go.display(), done.display());
-    let script = format!("setsid -f sh -c '{daemon}' sh \"$@\" </dev/null >/dev/null 2>&1; {HOLD}");
+    let [ready, go, done] = ["ready", "go", "done"].map(|name| case.dir().join(name).display().to_string());
+    let daemon = format!(": > {ready}; until [ -e {go} ]; do sleep 0.01; done; \"$@\"; echo $? > {done}");
+    // A daemon that hasn't left the group yet would die with it.
+    let script = format!(
+        "setsid -f sh -c '{daemon}' sh \"$@\" </dev/null >/dev/null 2>&1; until [ -e {ready} ]; do sleep 0.01; done; {HOLD}"
+    );
     let words = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
     let parts = [words, inner(&case, &["-n"]), shell("true")];
-    let running = start(outer(&case, &[], &parts));
+    // The session of the killed one outlives the daemon.
+    let running = start(outer(&case, &["--session-timeout", "60"], &parts));
     let worker = worker_of(running.pid());
     // A monitor that isn't stopped could end the daemon before it is killed.
     kill(running.pid(), Signal::SIGSTOP).unwrap();

@@ -202,8 +202,11 @@ fn a_command_that_is_continued_alone_can_be_stopped_again() {
     let zklock = zklock(&case);
     let command = command_of(zklock);
     for _ in 0..3 {
-        kill(command, Signal::SIGSTOP).expect("the command");
-        wait_until("zklock to stop", DEADLINE, || is_stopped(zklock));
+        // One that comes before zklock's worker has heard that zklock goes on belongs to the time before.
+        wait_until("zklock to stop", DEADLINE, || {
+            kill(command, Signal::SIGSTOP).expect("the command");
+            is_stopped(zklock)
+        });
         kill(command, Signal::SIGCONT).expect("the command");
         wait_until("zklock to go on", DEADLINE, || !is_stopped(zklock));
     }
