@@ -49,13 +49,20 @@ fn fails(hosts: &str, options: &[&str], limit: Duration) -> Output {
     output
 }
 
-/// The same with five seconds for connecting. Checks that each server is named with its finding.
+/// The same with five seconds for connecting. Checks that each server is named with its finding, at the latest in the third
+/// try: zklock asks in the last second, and the machine may hang just then.
 #[track_caller]
 fn is_told(hosts: &str, findings: &[(&str, &str)]) {
-    let output = fails(hosts, &["--connect-timeout", "5"], Duration::from_secs(5));
-    for (server, finding) in findings {
-        let line = output.stderr.lines().find(|line| line.contains(&format!("{server}: ")));
-        assert!(line.is_some_and(|line| line.contains(finding)), "no {finding:?} for {server}: {output}");
+    for last in [false, false, true] {
+        let output = fails(hosts, &["--connect-timeout", "5"], Duration::from_secs(5));
+        let is_named = |(server, finding): &&(&str, &str)| {
+            let line = output.stderr.lines().find(|line| line.contains(&format!("{server}: ")));
+            line.is_some_and(|line| line.contains(finding))
+        };
+        match findings.iter().find(|finding| !is_named(finding)) {
+            None => return,
+            Some((server, finding)) => assert!(!last, "no {finding:?} for {server}: {output}"),
+        }
     }
 }
 

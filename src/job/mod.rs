@@ -63,7 +63,8 @@ impl Job {
         let switch =
             switch.inspect_err(|error| log::debug!("can't make a dead man's switch: {error}")).ok().flatten();
         let started = spawn::spawn(launch, variables, latest, switch.as_ref());
-        // The command's group is orphaned exactly if it would be without zklock, once its parent isn't of its session.
+        // The command's group is orphaned exactly if it would be without zklock, once its parent isn't of its session. A read
+        // from the terminal before that stops the command.
         if has_terminal && let Err(error) = setsid() {
             log::debug!("can't leave the session: {error}");
         }

@@ -92,11 +92,14 @@ fn told(case: &Case) -> String {
     fs::read_to_string(case.dir().join("told")).unwrap_or_default()
 }
 
-/// A command in the background of a terminal appends to this file what it is told, and then this line.
+/// A command in the background of a terminal appends to this file what it is told, and then this line. Its group is
+/// orphaned once its parent, the worker, has left the session.
 #[track_caller]
 fn run_orphan(case: &Case, text: &str) -> String {
     let file = case.dir().join("told");
-    let job = script(case, "job.sh", &format!("exec >>{} 2>&1\n{text}\necho over $?", file.display()));
+    let orphaned = "until [ $(ps -o sid= $PPID) != $(ps -o sid= $$) ]; do sleep 0.01; done";
+    let job =
+        script(case, "job.sh", &format!("exec >>{} 2>&1\n{orphaned}\n{text}\necho over $?", file.display()));
     let mut shell = case.shell();
     orphan(case, &mut shell, &job);
     let all = wait_for("its end", DEADLINE, || Some(told(case)).filter(|told| told.contains("over")));

@@ -21,8 +21,8 @@ fn in_background(case: &Case, words: &str) -> (Shell, Pid) {
 /// Waits for the zklock in the background, and returns its exit code and what is on the screen.
 #[track_caller]
 fn end(mut shell: Shell, zklock: Pid) -> (i32, String) {
-    // Not `wait` alone: a stopped job would end it too.
-    shell.run(&format!("wait -f {zklock}"), DEADLINE);
+    // Not `wait` alone: a stopped job would end it too. `wait -f` of bash 5.2 never ends if the job has.
+    shell.run(&format!("while kill -0 {zklock}; do sleep 0.05; done 2>/dev/null; wait {zklock}"), DEADLINE);
     let code = shell.code(DEADLINE);
     (code, shell.terminal().text())
 }
