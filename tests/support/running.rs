@@ -93,7 +93,8 @@ impl Running {
         self.ended = true;
         let mut output = Output::new(status, self.started.elapsed());
         let closed = || self.stdout.is_closed() && self.stderr.is_closed();
-        output.closed = try_for(Duration::from_secs(3), || closed().then_some(())).is_some();
+        // What the command left in the background may write, too.
+        output.closed = try_for(Duration::from_secs(10), || closed().then_some(())).is_some();
         output.stdout = self.stdout.text();
         output.stderr = self.stderr.text();
         output
