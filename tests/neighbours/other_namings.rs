@@ -38,17 +38,6 @@ fn a_path_with_a_contender_of_another_naming_is_refused() {
     }
 }
 
-/// The outer lock doesn't exclude the clients that the inner lock is for.
-#[test]
-fn nesting_in_a_lock_of_another_naming_is_refused() {
-    let case = Case::new("inside-family");
-    let program = env!("CARGO_BIN_EXE_zklock");
-    let within = [program, "-z", case.hosts(), "--naming", "kazoo", case.path(), "echo", "must not run"];
-    let refused = case.lock(CURATOR, within).run();
-    refused.assert_code(125).assert_stderr("the surrounding command holds it in the naming of curator");
-    assert_eq!(refused.stdout, "");
-}
-
 /// Shows why zklock refuses: a path can't serve two naming schemes.
 #[test]
 fn curator_does_not_see_kazoo_s_names() {

@@ -1,10 +1,13 @@
-//! Faults while an inner zklock looks up the outer lock: it must never wait for itself.
+//! Faults around an inner zklock: it must never wait for itself, and it ends when the outer lock is lost.
 
-use super::{end, inner, outer, shell, words};
-use crate::support::{At, Case, DEADLINE, Proxy, Server, op, shared, wait_until};
+use super::{HOLD, inner, outer, shell, start, try_all, words};
+use crate::support::{
+    At, Case, DEADLINE, Proxy, Server, Zklock, end, op, shared, signal_printer, wait_until,
+};
+use nix::sys::signal::Signal;
 
 /// An outer zklock on the server, and an inner one behind the proxy with the fault.
-fn run(proxy: &Proxy, options: &[&str], case: &Case) -> crate::support::Zklock {
+fn run(proxy: &Proxy, options: &[&str], case: &Case) -> Zklock {
     let within = words(&proxy.connect_string(), options, &[case.path()]);
     outer(case, &[], &[within, shell("echo inside; exit 5")])
 }
@@ -73,4 +76,62 @@ fn a_hidden_process_table_is_refused() {
         return crate::support::skip("no mount namespace or no sudo");
     }
     output.assert_code(125).assert_stderr("/proc hides PID");
+}
+
+/// The locks of an inner zklock, whether it waits for the last of them, and the lock whose node is deleted.
+const LOST: &[(&str, bool, &str)] =
+    &[("A", false, "A"), ("B", false, "A"), ("A B", false, "A"), ("A B", false, "B"), ("B", true, "A")];
+
+/// The case checks that nothing of the inner command is left.
+#[test]
+fn an_inner_zklock_ends_with_123_when_a_lock_is_lost() {
+    try_all(LOST, |(locks, waits, lost)| {
+        let case = Case::new("lost");
+        let b = format!("{}-b", case.path());
+        let path = |lock: &str| if lock == "A" { case.path() } else { b.as_str() };
+        let holder = waits.then(|| start(case.zklock().args([&b, "--", "sh", "-c", HOLD])));
+        let paths: Vec<&str> = locks.split(' ').map(path).collect();
+        let within = words(case.hosts(), &["-v", "--session-timeout", "60"], &paths);
+        let zklock = outer(&case, &[], &[within, shell("echo inside; while :; do sleep 0.01; done")]);
+        let running = if *waits { zklock.spawn() } else { start(zklock) };
+        if *waits {
+            running.wait_for_line(": position ", DEADLINE);
+        }
+        case.observer().delete(&format!("{}/{}", path(lost), case.observer().children(path(lost))[0]));
+        let output = running.wait(DEADLINE);
+        output.assert_code(123).assert_stderr("its node was deleted by another client");
+        assert_eq!(output.stdout, if *waits { "" } else { "inside\n" });
+        assert_eq!(case.observer().children(&b).len(), usize::from(*waits), "only the holder's");
+        holder.into_iter().for_each(end);
+    });
+}
+
+#[test]
+fn the_innermost_command_gets_each_signal_once() {
+    let case = Case::new("nested-signals");
+    let printer = signal_printer(&["TERM=3"]);
+    let running = outer(&case, &[], &[inner(&case, &[]), inner(&case, &[]), printer]).spawn();
+    running.wait_for_stdout("ready", DEADLINE);
+    running.signal(Signal::SIGUSR1);
+    running.wait_for_stdout("got USR1", DEADLINE);
+    running.signal(Signal::SIGTERM);
+    let output = running.wait(DEADLINE);
+    output.assert_code(3);
+    assert_eq!(output.stdout.matches("got TERM").count(), 1);
+}
+
+/// The inner reader shares the outer one's node, and doesn't queue behind the waiting writer.
+#[test]
+fn a_reader_inside_a_reader_runs_although_a_writer_waits() {
+    let case = Case::new("writer-between");
+    let go = case.dir().join("go");
+    let wait = format!("echo inside; until [ -e {} ]; do sleep 0.01; done; exec \"$@\"", go.display());
+    let wait = ["sh", "-c", &wait, "sh"].map(str::to_owned).to_vec();
+    let reader = start(outer(&case, &["-s"], &[wait, inner(&case, &["-s"]), shell("echo ran")]));
+    let writer = case.lock(&["-v"], ["true"]).spawn();
+    writer.wait_for_line(": position ", DEADLINE);
+    std::fs::write(go, "").unwrap();
+    reader.wait_for_stdout("ran", DEADLINE);
+    reader.wait(DEADLINE).assert_code(0);
+    writer.wait(DEADLINE).assert_code(0);
 }

@@ -1,19 +1,18 @@
 //! zklock inside a command of zklock.
 
 mod background;
-mod ensembles_and_chroots;
 mod faults;
-mod lost_outer_lock;
-mod same_path;
-mod several_paths;
-mod stale_variables;
+mod table;
 
-use crate::support::{Case, DEADLINE, Running, Zklock, end};
+use crate::support::{Case, DEADLINE, Running, Zklock};
+use std::fmt::Debug;
+use std::thread;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_zklock");
 
 /// The command line of a zklock with these options and paths, for another zklock to run.
 fn words(hosts: &str, options: &[&str], paths: &[&str]) -> Vec<String> {
-    let program = env!("CARGO_BIN_EXE_zklock");
-    [&[program, "-z", hosts], options, paths, &["--"]].concat().into_iter().map(str::to_owned).collect()
+    [&[PROGRAM, "-z", hosts], options, paths, &["--"]].concat().into_iter().map(str::to_owned).collect()
 }
 
 /// The same with the case's own path and servers.
@@ -23,11 +22,6 @@ fn inner(case: &Case, options: &[&str]) -> Vec<String> {
 
 fn shell(string: &str) -> Vec<String> {
     ["sh", "-c", string].map(str::to_owned).to_vec()
-}
-
-/// A command line that runs the words after it, as a script in between would.
-fn through_a_shell() -> Vec<String> {
-    ["bash", "-c", "\"$@\"; exit $?", "bash"].map(str::to_owned).to_vec()
 }
 
 /// A zklock around the command line that these parts make up.
@@ -45,8 +39,15 @@ fn start(zklock: Zklock) -> Running {
     running
 }
 
-/// The value of a variable in the output of `env`.
-fn value<'a>(printed: &'a str, name: &str) -> &'a str {
-    let line = printed.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-    line.unwrap_or_else(|| panic!("no {name} in:\n{printed}"))
+/// Tries these rows, some at the same time, and names those that fail.
+#[track_caller]
+fn try_all<R: Debug + Sync>(rows: &[R], try_row: impl Fn(&R) + Sync) {
+    let mut failed = vec![];
+    for rows in rows.chunks(8) {
+        thread::scope(|scope| {
+            let tried: Vec<_> = rows.iter().map(|row| (row, scope.spawn(|| try_row(row)))).collect();
+            failed.extend(tried.into_iter().filter_map(|(row, it)| it.join().err().map(|_| row)));
+        });
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
 }

@@ -6,7 +6,6 @@ mod forget;
 mod period;
 mod record;
 mod unrecorded_success;
-mod usage;
 
 use crate::support::{Case, Output};
 

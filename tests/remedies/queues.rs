@@ -74,28 +74,6 @@ fn a_lock_goes_elsewhere_than_below_an_ephemeral_node() {
     case.observer().delete(&node);
 }
 
-/// Inside the command of a zklock.
-#[test]
-fn what_helps_a_nested_zklock_works() {
-    let case = Case::new("remedy-nesting");
-    for (outer, inner, remedy, outer_instead, inner_instead) in [
-        ("", "--once-per 1h", "put --once-per there", "--once-per 1h", ""),
-        ("-s", "", "ask for an exclusive lock outside too", "-x", ""),
-        ("--slots 2", "", "ask for an exclusive lock outside too", "", ""),
-        ("--slots 2", "--slots 1", "outside too", "--slots 1", "--slots 1"),
-    ] {
-        let nested = |outer: &str, inner: &str| {
-            let zklock = format!("'{}' -z {}", env!("CARGO_BIN_EXE_zklock"), case.hosts());
-            let words = outer.split_whitespace();
-            let inner = format!("{zklock} {inner} {} -- echo ran", case.path());
-            case.zklock().args(words).args([case.path(), "-c", &inner]).run()
-        };
-        nested(outer, inner).assert_code(125).assert_stderr(remedy);
-        assert_eq!(nested(outer_instead, inner_instead).assert_code(0).stdout, "ran\n", "{outer}, {inner}");
-    }
-    call(&case, &["forget", "PATH"]).run().assert_code(0);
-}
-
 /// Readers hold it together.
 #[test]
 fn one_of_several_holders_or_all_can_be_revoked() {
