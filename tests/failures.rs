@@ -1,13 +1,65 @@
-//! Servers that can't be used: zklock reports the reason, and in time.
+//! Servers that can't be used, in every call: zklock says what each of them said, in time, and runs nothing.
+//!
+//! A row is a connect string, a call, and what zklock says. To add one, write it below; [`Servers`] says what the names stand
+//! for.
 
 use crate::support::{
-    DEADLINE, Ensemble, Output, Proxy, Server, ServerBuilder, Zklock, free_port, new_marker, shared,
-    wait_until,
+    Case, DEADLINE, Ensemble, Proxy, Server, ServerBuilder, Zklock, free_port, new_marker, shared, wait_until,
 };
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
+
+/// The servers, zklock's words, for how long it tries them, and what it says; behind a server's name, what it says of that one.
+/// The words end with the path, and a call that takes a lock has a command too.
+type Row = (&'static str, &'static str, Duration, &'static [&'static str]);
+
+const AT_ONCE: Duration = Duration::ZERO;
+const FIVE: Duration = Duration::from_secs(5);
+const TWO: Duration = Duration::from_secs(2);
+const BRIEFLY: Duration = Duration::from_millis(300);
+const NO_CHROOT: &[&str] = &[
+    "the chroot /missing of the connect string doesn't exist: create it once with 'zklock check --create-chroot'",
+];
+const REFUSED: &str = "REFUSES: connection refused";
+
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    ("REFUSES,UNKNOWN,SILENT", "--connect-timeout 5 PATH -- echo ran", FIVE, &[REFUSED, "UNKNOWN: unknown host", "SILENT: accepts connections but doesn't answer"]),
+    ("HASTY", "--connect-timeout 5 PATH -- echo ran", FIVE, &["HASTY: not a ZooKeeper", "HASTY: HTTP/1.1 400"]),
+    ("PATIENT", "--connect-timeout 5 PATH -- echo ran", FIVE, &["PATIENT: not a ZooKeeper"]),
+    ("CLOSES", "--connect-timeout 5 PATH -- echo ran", FIVE, &["CLOSES: closed the connection"]),
+    // For as long as zklock says, or, with -n, only if a server doesn't answer.
+    ("REFUSES", "-w 2 PATH -- echo ran", TWO, &["could be reached within 2s; ", REFUSED]),
+    ("REFUSES", "--connect-timeout 2 PATH -- echo ran", TWO, &["could be reached within 2s; ", REFUSED]),
+    ("REFUSES,ALSO", "-n -E 0 --connect-timeout 10m PATH -- echo ran", AT_ONCE, &["could be reached; ", REFUSED, "ALSO: connection refused"]),
+    ("REFUSES,ALSO", "-w 0 -E 0 --connect-timeout 10m PATH -- echo ran", AT_ONCE, &["could be reached; ", REFUSED]),
+    ("SILENT", "-w 2 -E 0 --connect-timeout 10m PATH -- echo ran", TWO, &["could be reached within 2s; name others"]),
+    ("SILENT", "-n -w 2 --connect-timeout 10m PATH -- echo ran", TWO, &["could be reached within 2s; name others"]),
+    ("SILENT", "-n --connect-timeout 300ms PATH -- echo ran", BRIEFLY, &["within 300ms; allow more time with --connect-timeout, or name others"]),
+    ("SILENT", "-w 0 --connect-timeout 300ms PATH -- echo ran", BRIEFLY, &["within 300ms; allow more time with --connect-timeout, or name others"]),
+    ("SILENT", "-n -w 300ms PATH -- echo ran", BRIEFLY, &["within 300ms; allow more time with -w, or name others"]),
+    ("REFUSES", "wait -w 300ms -E 0 PATH", BRIEFLY, &["within 300ms; allow more time with -w, or name others"]),
+    ("REFUSES", "wait --connect-timeout 300ms PATH", BRIEFLY, &["within 300ms; allow more time with --connect-timeout"]),
+    ("REFUSES", "wait -n -E 0 PATH", AT_ONCE, &["no ZooKeeper server could be reached; ", REFUSED]),
+    ("REFUSES,UNKNOWN", "status --connect-timeout 2 PATH", TWO, &["no ZooKeeper server could be reached within 2s", REFUSED, "UNKNOWN: "]),
+    ("REFUSES,UNKNOWN", "revoke --connect-timeout 2 PATH", TWO, &["no ZooKeeper server could be reached within 2s", REFUSED, "UNKNOWN: "]),
+    ("REFUSES", "status --connect-timeout 300ms --exit-code PATH", BRIEFLY, &["could be reached within 300ms"]),
+    // Otherwise a mistake in the connect string would look like free locks.
+    ("SERVER/missing", "PATH -- echo ran", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "-n PATH -- echo ran", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "-w 60 PATH -- echo ran", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "status", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "status --json", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "status --watch", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "status --recursive PATH", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "status PATH", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "status --exit-code PATH", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "revoke PATH", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "forget PATH", AT_ONCE, NO_CHROOT),
+    ("SERVER/missing", "wait -n PATH", AT_ONCE, NO_CHROOT),
+];
 
 /// How much longer than its deadline zklock may take. On a busy machine, finding the reason takes a while.
 const SLACK: Duration = Duration::from_secs(20);
@@ -38,73 +90,65 @@ fn answer_as_http(mut stream: TcpStream, enough: &[u8]) {
     }
 }
 
-/// Runs zklock with these servers, which it can't use, and checks that it gives up in time.
-#[track_caller]
-fn fails(hosts: &str, options: &[&str], limit: Duration) -> Output {
-    let zklock = Zklock::at(hosts, &new_marker()).args(options);
-    let output = zklock.args(["/t/failures", "--", "echo", "ran"]).run();
-    output.assert_code(125).assert_stderr("/t/failures: ");
-    assert_eq!(output.stdout, "");
-    assert!(output.elapsed < limit + SLACK, "took {:?}: {output}", output.elapsed);
-    output
+/// The names in connect strings, and the addresses that they stand for.
+type Servers = [(&'static str, String)];
+
+/// Makes the call, and returns what is wrong with its end, if anything is.
+fn try_row((hosts, words, time, says): &Row, servers: &Servers) -> Option<String> {
+    let whole = |text: &str| servers.iter().fold(text.to_owned(), |text, (name, at)| text.replace(name, at));
+    let call = words.split(' ').map(|word| word.replace("PATH", "/t/failures"));
+    let output = Zklock::at(&whole(hosts), &new_marker()).args(call).run();
+    let is_check = words.starts_with("check");
+    let said = if is_check { &output.stdout } else { &output.stderr };
+    let is_said = |text: &&str| match text.split_once(": ") {
+        Some((name, rest)) if servers.iter().any(|(server, _)| server == &name) => {
+            let of_it = format!("{}: ", whole(name));
+            said.lines().any(|line| line.contains(&of_it) && line.contains(rest))
+        }
+        _ => said.contains(*text),
+    };
+    let is_right = output.code == Some(125)
+        && (is_check || output.stdout.is_empty())
+        && (!words.ends_with("ran") || said.starts_with("zklock: /t/failures: "))
+        && (*time..*time + SLACK).contains(&output.elapsed)
+        && says.iter().all(is_said);
+    (!is_right).then(|| format!("{hosts} {words}: {:?}: {output}", output.elapsed))
 }
 
-/// The same with five seconds for connecting. Checks that each server is named with its finding, at the latest in the third
-/// try: zklock asks in the last second, and the machine may hang just then.
+/// Tries the rows, some at the same time, and a row that fails again: zklock asks in the last second, and the machine may hang
+/// just then.
 #[track_caller]
-fn is_told(hosts: &str, findings: &[(&str, &str)]) {
-    for last in [false, false, true] {
-        let output = fails(hosts, &["--connect-timeout", "5"], Duration::from_secs(5));
-        let is_named = |(server, finding): &&(&str, &str)| {
-            let line = output.stderr.lines().find(|line| line.contains(&format!("{server}: ")));
-            line.is_some_and(|line| line.contains(finding))
-        };
-        match findings.iter().find(|finding| !is_named(finding)) {
-            None => return,
-            Some((server, finding)) => assert!(!last, "no {finding:?} for {server}: {output}"),
-        }
+fn try_all(rows: &[Row], servers: &Servers) {
+    let thrice =
+        |row: &Row| (0..2).all(|_| try_row(row, servers).is_some()).then(|| try_row(row, servers)).flatten();
+    for rows in rows.chunks(8) {
+        let failed: Vec<String> = thread::scope(|scope| {
+            let tried: Vec<_> = rows.iter().map(|row| scope.spawn(|| thrice(row))).collect();
+            tried.into_iter().filter_map(|it| it.join().unwrap()).collect()
+        });
+        assert!(failed.is_empty(), "{}", failed.join("\n"));
     }
 }
 
 #[test]
-fn each_server_is_named_with_what_it_said() {
-    let refusing = Proxy::to(shared());
-    refusing.refuse_new(true);
-    let (refusing, silent) = (refusing.connect_string(), fake(|_| thread::park()));
-    let hosts = format!("{refusing},nosuch.invalid:2182,{silent}");
-    let findings = [
-        (refusing.as_str(), "refused"),
-        ("nosuch.invalid:2182", "unknown host"),
-        (&silent, "doesn't answer"),
+fn servers_that_cannot_be_used_are_told_in_time_and_nothing_runs() {
+    let dead = [(); 2].map(|()| Proxy::to(shared()));
+    for proxy in &dead {
+        proxy.refuse_new(true);
+    }
+    let servers = [
+        ("REFUSES", dead[0].connect_string()),
+        ("ALSO", dead[1].connect_string()),
+        ("UNKNOWN", "nosuch.invalid:2182".to_owned()),
+        ("SILENT", fake(|_| thread::park())),
+        // Web servers: one answers at once, and one waits for an empty line.
+        ("HASTY", fake(|stream| answer_as_http(stream, b""))),
+        ("PATIENT", fake(|stream| answer_as_http(stream, b"\r\n\r\n"))),
+        ("CLOSES", fake(drop)),
+        ("SERVER", shared().connect_string()),
     ];
-    is_told(&hosts, &findings);
-}
-
-#[test]
-fn a_web_server_is_told_from_a_zookeeper() {
-    let hasty = fake(|stream| answer_as_http(stream, b""));
-    is_told(&hasty, &[(&hasty, "not a ZooKeeper"), (&hasty, "HTTP/1.1 400")]);
-}
-
-#[test]
-fn a_web_server_that_waits_for_an_empty_line_is_told_too() {
-    let patient = fake(|stream| answer_as_http(stream, b"\r\n\r\n"));
-    is_told(&patient, &[(&patient, "not a ZooKeeper")]);
-}
-
-#[test]
-fn a_server_that_closes_at_once_is_told() {
-    let closing = fake(drop);
-    is_told(&closing, &[(&closing, "closed the connection")]);
-}
-
-#[test]
-fn a_frozen_server_is_told() {
-    let server = Server::start();
-    server.freeze();
-    let hosts = server.connect_string();
-    is_told(&hosts, &[(&hosts, "doesn't answer")]);
-    server.thaw();
+    try_all(ROWS, &servers);
+    assert!(!Case::new("missing").observer().exists("/missing"), "it isn't made");
 }
 
 /// One of three members; the others never start. A member that can't bind its own ports ends after some seconds.
@@ -120,8 +164,8 @@ fn lone_member() -> ServerBuilder {
 fn a_member_without_a_quorum_is_told() {
     let server = lone_member().launch();
     wait_until("the member", DEADLINE, || server.try_four_letter("ruok").is_ok());
-    let hosts = server.connect_string();
-    is_told(&hosts, &[(&hosts, "no quorum")]);
+    let call = ("MEMBER", "--connect-timeout 5 PATH -- echo ran", FIVE, &["MEMBER: no quorum"][..]);
+    try_all(&[call], &[("MEMBER", server.connect_string())]);
 }
 
 /// A member that may serve readers without a quorum answers, but opens no session to a client that wants to write.
@@ -131,20 +175,17 @@ fn a_member_that_is_read_only_is_told() {
     wait_until("the member", DEADLINE, || {
         server.try_four_letter("srvr").is_ok_and(|said| said.contains("Mode: read-only"))
     });
-    let hosts = server.connect_string();
-    is_told(&hosts, &[(&hosts, "read-only, because it has lost its quorum: start the other servers")]);
+    let says = &["MEMBER: read-only, because it has lost its quorum: start the other servers"][..];
+    let call = ("MEMBER", "--connect-timeout 5 PATH -- echo ran", FIVE, says);
+    try_all(&[call], &[("MEMBER", server.connect_string())]);
 }
 
 #[test]
 fn servers_with_local_sessions_alone_are_told_what_to_set() {
     let ensemble = Ensemble::builder().config("localSessionsEnabled=true").start();
-    let options = ["--connect-timeout", "20"];
-    let output = fails(&ensemble.connect_string(), &options, Duration::from_secs(20));
-    output.assert_stderr("local sessions").assert_stderr("localSessionsUpgradingEnabled=true");
-    for path in [&[][..], &["/t/local"]] {
-        let check = Zklock::at(&ensemble.connect_string(), &new_marker()).arg("check").args(path).run();
-        assert!(check.assert_code(125).stdout.contains("localSessionsUpgradingEnabled=true"), "{check}");
-    }
+    let says = &["local sessions", "localSessionsUpgradingEnabled=true"];
+    let calls = ["PATH -- echo ran", "check", "check PATH"].map(|words| ("LOCAL", words, AT_ONCE, &says[..]));
+    try_all(&calls, &[("LOCAL", ensemble.connect_string())]);
 }
 
 #[test]
@@ -154,45 +195,4 @@ fn servers_that_upgrade_local_sessions_are_as_good_as_any() {
     let zklock = Zklock::at(&ensemble.connect_string(), &new_marker());
     let output = zklock.args(["/t/upgraded", "--", "echo", "ran"]).run();
     assert_eq!(output.assert_code(0).stdout, "ran\n");
-}
-
-#[test]
-fn the_wait_bounds_connecting_unless_there_is_none() {
-    let silent = fake(|_| thread::park());
-    let long = "60";
-    let short = Duration::from_millis(700);
-    for options in [
-        &["-w", "0.7", "--connect-timeout", long][..],
-        &["-w", "0.7", "-E", "0", "--connect-timeout", long],
-        &["-n", "--connect-timeout", "0.7"],
-        &["-w", "0", "--connect-timeout", "0.7"],
-    ] {
-        fails(&silent, options, short);
-    }
-}
-
-#[test]
-fn a_bad_connect_string_is_refused_at_once() {
-    for (hosts, reason) in [
-        ("", "'' isn't a server: write HOST:PORT[,HOST:PORT...][/CHROOT]"),
-        ("zk1,,zk2", "'' isn't a server"),
-        ("zk1 zk2", "'zk1 zk2' isn't a server"),
-        ("::1", "'::1' isn't a server: write"),
-        ("zk1:0", "'zk1:0' isn't a server"),
-        ("zk1,2182", "'2182' isn't a server"),
-        ("127.1", "'127.1' isn't a server"),
-        ("zk1/a,zk2/a", "the chroot stands once"),
-        ("zk1/a/", "chroot"),
-        ("zk1/a//b", "chroot"),
-    ] {
-        let marker = new_marker();
-        let by_variable = Zklock::bare(&marker).env("ZKLOCK_ZOOKEEPER", hosts);
-        // An empty variable counts as unset.
-        let by_variable = (!hosts.is_empty()).then_some(by_variable);
-        for zklock in [Some(Zklock::at(hosts, &marker)), by_variable].into_iter().flatten() {
-            let output = zklock.args(["--connect-timeout", "60", "/a", "true"]).run();
-            output.assert_code(125).assert_stderr(reason);
-            assert!(output.elapsed < SLACK, "{hosts}: {:?}", output.elapsed);
-        }
-    }
 }

@@ -104,6 +104,7 @@ const ROWS: &[Row] = &[
     ("-z -n PATH true", 125, "'-n' isn't a server", ""),
     ("-z a:2181~b:2181 PATH true", 125, "'a:2181 b:2181' isn't a server", ""),
     ("-z zk1/app,zk2/app PATH true", 125, "the chroot stands once, after the last server", ""),
+    ("-z zk1/a//b PATH true", 125, "'/a//b'", ""),
     ("--acl -x PATH true", 125, "'-x' isn't SCHEME:ID:PERMISSIONS", "--acl open PATH true"),
     ("--config -x PATH true", 125, "can't read -x: No such file or directory\n", "--config /dev/null PATH true"),
     ("--auth-file -x PATH true", 125, "--auth-file: can't read -x: No such file or directory\n", ""),

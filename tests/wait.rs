@@ -145,23 +145,6 @@ fn a_busy_lock_gives_the_code_of_a_busy_lock() {
     [second, first].into_iter().for_each(end);
 }
 
-/// Otherwise `-w 5 -E 0` would hide servers that are down.
-#[test]
-fn servers_that_are_not_reached_are_a_failure_whatever_the_options_say() {
-    let case = Case::new("wait-unreachable");
-    for (options, said) in [
-        (&["-w", "0.4", "-E", "0"][..], "within 400ms; allow more time with -w"),
-        (&["--connect-timeout", "0.3"], "within 300ms; allow more time with --connect-timeout"),
-        (&["-n", "-E", "0"], "no ZooKeeper server could be reached; "),
-    ] {
-        let output = case.zklock().args(["-z", "127.0.0.1:1", "wait"]).args(options).arg(case.path()).run();
-        output.assert_code(125).assert_stderr(said);
-    }
-    let nowhere = format!("{}/nope", case.hosts());
-    let output = case.zklock().args(["-z", &nowhere, "wait", "-n", case.path()]).run();
-    output.assert_code(125).assert_stderr("the chroot /nope of the connect string doesn't exist");
-}
-
 #[test]
 fn a_queue_without_a_known_end_is_refused_and_a_hidden_node_is_waited_for() {
     let case = Case::new("wait-refused");

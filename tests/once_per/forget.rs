@@ -1,7 +1,7 @@
 //! `zklock forget` deletes the record of the last success.
 
 use super::{HOUR, assert_skipped, record, run};
-use crate::support::{Case, Output, Zklock, new_marker};
+use crate::support::{Case, Output};
 use zookeeper::{Acl, CreateMode, Permission};
 
 fn forget(case: &Case, options: &[&str]) -> Output {
@@ -42,13 +42,4 @@ fn without_permission_forget_names_the_node_and_the_permission() {
     let output = case.zklock().args(["forget", &format!("{above}/job")]).run();
     output.assert_code(125).assert_stderr(&record).assert_stderr(&format!("DELETE on {above};"));
     assert!(case.observer().exists(&record));
-}
-
-#[test]
-fn a_missing_chroot_is_explained_by_forget() {
-    let case = Case::new("forget-chroot");
-    let root = format!("/missing-{}", new_marker());
-    let run = Zklock::at(&format!("{}{root}", case.hosts()), case.marker());
-    let output = run.args(["forget", "/locks/a"]).run();
-    output.assert_code(125).assert_stderr("the chroot").assert_stderr("'zklock check --create-chroot'");
 }

@@ -49,7 +49,5 @@ fn a_persistent_node_holds_nothing() {
 #[test]
 fn the_exit_code_is_125_if_the_state_is_unknown() {
     let case = Case::new("exit-code-unknown");
-    let output = case.zklock().args(["-z", "127.0.0.1:1", "--connect-timeout", "0.3"]);
-    output.args(["status", "--exit-code", case.path()]).run().assert_code(125);
     status(&case, &["--exit-code", "--watch", case.path()]).assert_code(125);
 }

@@ -118,19 +118,6 @@ fn without_a_path_all_locks_below_the_root_are_shown() {
 }
 
 #[test]
-fn below_a_missing_chroot_nothing_is_listed() {
-    let case = Case::new("chroot-missing");
-    let hosts = format!("{}/t/nosuch-{}", case.hosts(), case.marker());
-    for words in
-        [&["status"][..], &["status", "--json"], &["status", "--watch"], &["status", "--recursive", "/a"]]
-    {
-        let output = Zklock::at(&hosts, case.marker()).args(words).run();
-        assert_eq!(output.assert_code(125).stdout, "");
-        output.assert_stderr("doesn't exist: create it once with 'zklock check --create-chroot'");
-    }
-}
-
-#[test]
 fn a_recursive_watch_shows_a_new_lock() {
     let case = Case::new("recursive-watch");
     let base = format!("{}-watched", case.path());
