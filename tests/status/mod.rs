@@ -10,7 +10,6 @@ mod recursive;
 mod table;
 mod terminal;
 mod unreachable;
-mod untrusted_data;
 mod watch;
 
 use crate::support::{Case, DEADLINE, Output, Running, end, holder, host};
