@@ -29,13 +29,6 @@ fn a_missing_chroot_is_told_and_created_with_the_acl_that_was_asked_for() {
 }
 
 #[test]
-fn a_connect_string_without_a_chroot_has_none_to_create() {
-    let case = Case::new("check-no-chroot");
-    let output = check(&case, &["--create-chroot"]).run();
-    output.assert_code(125).assert_stderr("has no chroot").assert_stderr("/app");
-}
-
-#[test]
 fn without_permission_the_chroot_is_not_created_and_the_node_is_named() {
     let case = Case::new("check-chroot-acl");
     let above = format!("{}-guarded", case.path());

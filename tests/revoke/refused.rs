@@ -118,23 +118,3 @@ fn a_named_node_can_be_deleted_by_force_without_read_on_the_path() {
     revoke(&["--force", "--node", &other]).assert_code(1).assert_stderr("no contender has the node");
     assert!(owner.exists(&other));
 }
-
-#[test]
-fn an_invalid_revoke_changes_nothing() {
-    let case = Case::new("revoke-usage");
-    let holder = case.holder();
-    let revoke_bare = |words: &[&str]| case.zklock().arg("revoke").args(words).run();
-    for (words, reason) in [
-        (&[][..], "PATH"),
-        (&["locks"], "begins with '/'"),
-        (&[case.path(), "--all", "--node", "x"], "--all"),
-        (&[case.path(), case.path()], "unexpected"),
-        (&[case.path(), "--node", "/"], "not the name of a node"),
-    ] {
-        let output = revoke_bare(words);
-        output.assert_code(125).assert_stderr(reason);
-    }
-    assert!(holder.is_running());
-    revoke(&case, &[]).assert_code(0);
-    holder.wait(DEADLINE).assert_code(123);
-}

@@ -174,30 +174,6 @@ fn an_acl_that_the_server_rejects_is_reported() {
     is_refused(case.lock(&options, ["echo", "ran"]), "rejects the ACL");
 }
 
-#[test]
-fn an_acl_that_cannot_work_is_refused_before_connecting() {
-    let case = Case::new("bad-acl");
-    for (acl, reason) in [
-        ("creator", "--auth-file"),
-        ("auth::cdrwa,world:anyone:r", "--auth-file"),
-        ("everybody", "SCHEME:ID:PERMISSIONS"),
-        ("world:anyone:all", "no permissions"),
-        ("digest:alice:wonder:cdrwa", "USER:HASH"),
-        ("world:anyone:cd", "no one READ"),
-        ("world:anyone:rw", "no one CREATE"),
-    ] {
-        let zklock = Zklock::at("127.0.0.1:1", case.marker());
-        is_refused(zklock.args(["--acl", acl, "/locks/a", "echo", "ran"]), reason);
-    }
-    for written in ["creator", "auth::cdrw"] {
-        let zklock = Zklock::at("127.0.0.1:1", case.marker());
-        is_refused(
-            zklock.args(["--acl", written, "/a", "true"]),
-            &format!("--acl {written} gives the nodes"),
-        );
-    }
-}
-
 /// `digestAlg` exists since ZooKeeper 3.7. The hash is made by the command in zklock's message.
 #[test]
 fn a_digest_of_another_algorithm_of_the_servers_admits_its_user() {

@@ -86,19 +86,6 @@ fn status_json_shows_slots_and_naming() {
 }
 
 #[test]
-fn times_are_in_rfc_3339() {
-    let case = Case::new("json-time");
-    let contenders = vec![holder(&case, &[])];
-    let seen = json(&case, &[case.path()]);
-    let since = seen["locks"][0]["contenders"][0]["since"].as_str().unwrap().to_owned();
-    assert!(since.ends_with('Z') && since.contains('T'), "{since}");
-    let node = format!("{}/{}", case.path(), case.contenders()[0]);
-    let since: jiff::Timestamp = since.parse().unwrap();
-    assert_eq!(since.as_millisecond(), case.observer().stat(&node).unwrap().ctime);
-    end_all(contenders);
-}
-
-#[test]
 fn a_free_lock_has_no_contenders() {
     let case = Case::new("json-free");
     assert_eq!(json(&case, &[case.path()]), json!({"version": 2, "locks": [lock(&case, &[])]}));

@@ -78,15 +78,10 @@ fn a_queue_that_is_hidden_has_no_numbers_and_the_exit_code_says_so() {
 }
 
 #[test]
-fn metrics_go_with_the_exit_code_but_with_no_other_form() {
+fn metrics_go_with_the_exit_code() {
     let case = Case::new("metrics-usage");
     let contenders = vec![holder(&case, &[])];
     let output = status(&case, &["--openmetrics", "--exit-code", case.path()]);
     assert!(output.assert_code(1).stdout.ends_with("# EOF\n"), "{output}");
-    for other in ["--json", "--watch", "--show-config"] {
-        let output = status(&case, &["--openmetrics", other]);
-        output.assert_code(125).assert_stderr("cannot be used with");
-        assert_eq!(output.stdout, "");
-    }
     end_all(contenders);
 }

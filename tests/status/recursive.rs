@@ -43,13 +43,6 @@ fn locks_are_found_at_any_depth_and_other_nodes_are_not_shown() {
     }
 }
 
-#[test]
-fn the_root_is_refused_as_a_path() {
-    let case = Case::new("recursive-root");
-    let refused = status(&case, &["--recursive", "/"]);
-    refused.assert_code(125).assert_stderr("leave the path out: 'zklock status' shows every lock");
-}
-
 /// The server deletes an empty lock node; the record of its last success remains.
 #[test]
 fn a_deleted_lock_is_found_by_its_record() {

@@ -145,16 +145,3 @@ fn several_locks_are_shown_in_one_table() {
     assert_eq!(text.matches("POS").count(), 1, "{text}");
     end_all(contenders);
 }
-
-#[test]
-fn an_invalid_path_is_refused_before_connecting() {
-    let case = Case::new("bad-path");
-    for (words, reason) in [
-        (["status", "job"], "begins with '/'"),
-        (["status", "/locks/"], "doesn't end with '/'"),
-        (["status", "/zookeeper/quota"], "belongs to ZooKeeper"),
-    ] {
-        let output = case.zklock().args(["-z", "127.0.0.1:1"]).args(words).run();
-        output.assert_code(125).assert_stderr(reason);
-    }
-}
