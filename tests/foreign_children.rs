@@ -1,12 +1,56 @@
 //! Children of the lock path that zklock didn't create: which are contenders, which are ignored, and which are refused.
+//!
+//! A row is one child and the calls that meet it. To add one, write it below: `UUID` stands for a uuid in a name, and `ID` for
+//! one without hyphens.
 
 use crate::support::{Case, DEADLINE};
-use zookeeper::CreateMode;
+use std::thread;
+use zookeeper::CreateMode::{self, Container, EphemeralSequential, Persistent, PersistentSequential};
 
-/// The name of a lock node of Curator's mutex with the marker as uuid, without its sequence number.
-fn curator(case: &Case) -> String {
-    format!("_c_{}-lock-", case.marker())
-}
+/// The child, the calls, their exit code, and what they say; in that, `NAME` is the child's name.
+type Row = (&'static str, CreateMode, &'static [&'static str], i32, &'static [&'static str]);
+
+const RUN: &[&str] = &["-w 60", "-n -w 60"];
+const ALL: &[&str] = &["", "-w 60 -E 0", "-n -E 0"];
+/// No session's end deletes it, so a contender would wait forever.
+const NOT_EPHEMERAL: &[&str] = &["/NAME has a contender's name but isn't ephemeral"];
+const CALLS: &[&str] = &["", "-n -E 0", "-s", "wait", "wait -n -E 0"];
+const AT_THE_END: &[&str] = &["NAME", "near its end", "delete the path"];
+
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    // No contenders.
+    ("config-", PersistentSequential, RUN, 0, &[]),
+    ("-", Persistent, RUN, 0, &[]),
+    ("0000000000", Persistent, RUN, 0, &[]),
+    ("lock", Persistent, RUN, 0, &[]),
+    ("lock-", Persistent, RUN, 0, &[]),
+    ("lock-12", Persistent, RUN, 0, &[]),
+    ("_c_-lock-x", Persistent, RUN, 0, &[]),
+    ("lock-00000000000", Persistent, RUN, 0, &[]),
+    ("\u{e4}-0000000000", Persistent, RUN, 0, &[]),
+    ("slots3-lock-0000000100", Persistent, &["", "-n", "-n --slots 2"], 0, &[]),
+    // Older clients of the same naming are queued behind.
+    ("lock-", EphemeralSequential, &["-n", "-w 9"], 124, &["NAME"]),
+    ("_c_ID-lock-", EphemeralSequential, &["-n", "-w 9"], 124, &["NAME"]),
+    ("_c_UUID-read-lock-", EphemeralSequential, &["-n", "-w 9"], 124, &["NAME"]),
+    // Contenders that would not see zklock's nodes, or that use another number of slots.
+    ("ID__lock__", EphemeralSequential, ALL, 125, &["NAME", "kazoo"]),
+    ("ID__rlock__", EphemeralSequential, ALL, 125, &["NAME", "kazoo"]),
+    ("_c_UUID-__WRIT__", EphemeralSequential, ALL, 125, &["NAME", "curator-rw"]),
+    ("_c_UUID-__READ__", EphemeralSequential, ALL, 125, &["NAME", "curator-rw"]),
+    ("_c_UUID-slots3-lock-", EphemeralSequential, ALL, 125, &["NAME", "3 slots"]),
+    ("latch-", EphemeralSequential, &["wait -n"], 125, &["choose another path"]),
+    ("lock-0000000000", Persistent, CALLS, 125, NOT_EPHEMERAL),
+    ("lock-0000000000", Container, CALLS, 125, NOT_EPHEMERAL),
+    // The sequence numbers of a path come to an end.
+    ("_c_UUID-lock-2147483646", Persistent, &["-w 60"], 125, AT_THE_END),
+    ("_c_UUID-lock-2147483647", Persistent, &["-w 60"], 125, AT_THE_END),
+    ("_c_UUID-lock--2147483648", Persistent, &["-w 60"], 125, AT_THE_END),
+    ("_c_UUID-lock--000000001", Persistent, &["-w 60"], 125, AT_THE_END),
+    // The path's first child: zklock's node gets the same number.
+    ("_c_UUID-lock-0000000001", Persistent, &[""], 125, &["the same number", "NAME"]),
+];
 
 /// Creates a child of the lock path, and returns its path.
 fn child(case: &Case, name: &str, mode: CreateMode) -> String {
@@ -15,44 +59,41 @@ fn child(case: &Case, name: &str, mode: CreateMode) -> String {
     case.observer().create(&path, "", mode)
 }
 
-#[test]
-fn children_that_are_no_contenders_are_ignored() {
+fn try_row((name, mode, calls, code, says): Row) {
     let case = Case::new("foreign");
-    let mut children = vec![child(&case, "config-", CreateMode::PersistentSequential)];
-    for name in
-        ["-", "0000000000", "lock", "lock-", "lock-12", "_c_-lock-x", "lock-00000000000", "\u{e4}-0000000000"]
-    {
-        children.push(child(&case, name, CreateMode::Persistent));
+    let name = name.replace("UUID", case.marker()).replace("ID", &case.marker().replace('-', ""));
+    let node = child(&case, &name, mode);
+    let name = node.rsplit('/').next().unwrap();
+    for call in calls {
+        let zklock = case.zklock().args(call.split_whitespace()).arg(case.path());
+        let waits = call.starts_with("wait");
+        let zklock = if waits { zklock } else { zklock.args(["--", "echo", "ran"]) };
+        let output = zklock.spawn().wait(DEADLINE);
+        assert_eq!(output.code, Some(code), "{call}: {output}");
+        assert_eq!(output.stdout, if code == 0 && !waits { "ran\n" } else { "" }, "{call}: {output}");
+        for text in says {
+            output.assert_stderr(&text.replace("NAME", name)).assert_stderr(case.path());
+        }
+        assert_eq!(case.observer().children(case.path()), [name], "zklock's node is deleted");
     }
-    for options in [&[][..], &["-n"]] {
-        let output = case.lock(&[&["-w", "60"], options].concat(), ["echo", "ran"]).run();
-        assert_eq!(output.assert_code(0).stdout, "ran\n");
-    }
-    for path in children {
-        case.observer().delete(&path);
-    }
+    case.observer().delete(&node);
 }
 
-/// No session's end deletes it, so a contender would wait forever.
 #[test]
-fn a_persistent_node_with_a_contenders_name_is_refused() {
-    for mode in [CreateMode::Persistent, CreateMode::Container] {
-        let case = Case::new("not-ephemeral");
-        let node = child(&case, "lock-0000000000", mode);
-        let says = format!("{node} has a contender's name but isn't ephemeral");
-        for options in [&[][..], &["-n", "-E", "0"], &["-s"]] {
-            let output = case.lock(options, ["echo", "must not run"]).run();
-            assert_eq!(output.assert_code(125).assert_stderr(&says).stdout, "");
-        }
-        assert_eq!(case.observer().children(case.path()), ["lock-0000000000"]);
-        case.observer().delete(&node);
+fn each_child_of_another_program_is_ignored_or_queued_behind_or_refused() {
+    for rows in ROWS.chunks(9) {
+        let failed: Vec<Row> = thread::scope(|scope| {
+            let tried: Vec<_> = rows.iter().map(|row| (row, scope.spawn(|| try_row(*row)))).collect();
+            tried.into_iter().filter_map(|(row, it)| it.join().err().map(|_| *row)).collect()
+        });
+        assert!(failed.is_empty(), "{failed:#?}");
     }
 }
 
 /// A contender waits only for lower numbers, so such a node is an obstacle once the counter has reached its number.
 #[test]
 fn a_persistent_node_is_an_obstacle_only_to_contenders_behind_it() {
-    for mode in [CreateMode::Persistent, CreateMode::Container] {
+    for mode in [Persistent, Container] {
         let case = Case::new("persistent-behind");
         let lock = |options: &[&str]| case.lock(options, ["echo", "ran"]).run();
         // The path's first child has taken number 0, whatever its name says.
@@ -67,103 +108,4 @@ fn a_persistent_node_is_an_obstacle_only_to_contenders_behind_it() {
         assert_eq!(case.observer().children(case.path()), ["lock-0000000006"]);
         case.observer().delete(&node);
     }
-}
-
-#[test]
-fn a_persistent_node_of_another_kind_is_no_obstacle_behind() {
-    let case = Case::new("persistent-kind");
-    let node = child(&case, "slots3-lock-0000000100", CreateMode::Persistent);
-    for options in [&[][..], &["-n"], &["-n", "--slots", "2"]] {
-        assert_eq!(case.lock(options, ["echo", "ran"]).run().assert_code(0).stdout, "ran\n");
-    }
-    case.observer().delete(&node);
-}
-
-#[test]
-fn older_clients_of_the_same_naming_are_queued_behind() {
-    let cases = [(); 3].map(|()| Case::new("family"));
-    let names = [
-        "lock-".to_owned(),
-        format!("_c_{}-lock-", cases[1].marker().replace('-', "")),
-        format!("_c_{}-read-lock-", cases[2].marker()),
-    ];
-    // They run at the same time, so that a busy machine has long to see in each that the lock is busy.
-    let mut started = vec![];
-    for (case, name) in cases.iter().zip(&names) {
-        let ahead = child(case, name, CreateMode::EphemeralSequential);
-        let runs = [&["-n"][..], &["-w", "9"]].map(|options| case.lock(options, ["echo", "ran"]).spawn());
-        started.push((case, ahead, runs));
-    }
-    for (case, ahead, runs) in started {
-        for run in runs {
-            let output = run.wait(DEADLINE);
-            output.assert_code(124).assert_stderr(ahead.rsplit('/').next().unwrap());
-            assert_eq!(output.stdout, "");
-        }
-        case.observer().delete(&ahead);
-    }
-}
-
-/// zklock fails with these reasons, and leaves no node.
-fn is_refused(case: &Case, options: &[&str], reasons: &[&str]) {
-    let output = case.lock(options, ["echo", "ran"]).run();
-    output.assert_code(125).assert_stderr(case.path());
-    for reason in reasons {
-        output.assert_stderr(reason);
-    }
-    assert_eq!(output.stdout, "");
-    assert_eq!(case.contenders().len(), 1, "zklock's node is deleted");
-}
-
-/// Node names of clients that don't recognise zklock's nodes, or that use another number of slots.
-fn incompatible_names(case: &Case) -> Vec<(String, &'static str)> {
-    let (uuid, id) = (case.marker(), case.marker().replace('-', ""));
-    vec![
-        (format!("{id}__lock__"), "kazoo"),
-        (format!("{id}__rlock__"), "kazoo"),
-        (format!("_c_{uuid}-__WRIT__"), "curator-rw"),
-        (format!("_c_{uuid}-__READ__"), "curator-rw"),
-        (format!("_c_{uuid}-slots3-lock-"), "3 slots"),
-    ]
-}
-
-#[test]
-fn contenders_that_would_not_see_zklock_s_nodes_are_refused() {
-    let case = Case::new("strangers");
-    for (name, reason) in incompatible_names(&case) {
-        let node = child(&case, &name, CreateMode::EphemeralSequential);
-        let name = node.rsplit('/').next().unwrap();
-        is_refused(&case, &[], &[name, reason]);
-        is_refused(&case, &["-w", "60", "-E", "0"], &[name, reason]);
-        case.observer().delete(&node);
-    }
-}
-
-#[test]
-fn contenders_that_would_not_see_zklock_s_nodes_are_an_error_and_not_a_conflict() {
-    let case = Case::new("strangers-nonblock");
-    for (name, reason) in incompatible_names(&case) {
-        let node = child(&case, &name, CreateMode::EphemeralSequential);
-        is_refused(&case, &["-n", "-E", "0"], &[reason]);
-        case.observer().delete(&node);
-    }
-}
-
-#[test]
-fn a_sequence_number_near_its_limit_is_refused() {
-    let case = Case::new("end");
-    for number in ["2147483646", "2147483647", "-2147483648", "-000000001"] {
-        let node = child(&case, &format!("{}{number}", curator(&case)), CreateMode::Persistent);
-        is_refused(&case, &["-w", "60"], &[number, "near its end", "delete the path"]);
-        case.observer().delete(&node);
-    }
-}
-
-#[test]
-fn two_contenders_with_the_same_number_are_refused() {
-    // The path's first child: zklock's node gets the same number.
-    let case = Case::new("tie");
-    let node = child(&case, &format!("{}0000000001", curator(&case)), CreateMode::Persistent);
-    is_refused(&case, &[], &["the same number", &curator(&case)]);
-    case.observer().delete(&node);
 }
