@@ -1,69 +1,66 @@
-//! Missing permissions: zklock names the permission, and leaves nothing behind.
+//! Missing permissions: every call names the permission, and leaves nothing behind.
+//!
+//! A row is what everyone may do at a node, and the calls at a path there. To add one, write it below.
 
 use crate::support::{Case, DEADLINE, end, holder, shared, wait_until};
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
-#[track_caller]
-fn is_refused(case: &Case, options: &[&str], path: &str, permission: &str) {
-    let output = case.zklock().args(options).args([path, "--", "echo", "ran"]).run();
-    output.assert_code(125).assert_stderr(path).assert_stderr(permission);
-    assert_eq!(output.stdout, "");
-    assert!(output.elapsed < Duration::from_secs(25), "{:?}", output.elapsed);
-}
+/// The permissions, the path behind the node, the calls, their exit code, and what they say; in that, `NODE` is the node. `RUN`
+/// is the path and a command.
+type Row = (&'static [Permission], &'static str, &'static [&'static str], i32, &'static str);
 
-/// Since ZooKeeper 3.9 a client needs READ to see whether a node exists.
-#[test]
-fn without_create_the_message_names_the_refusing_node_even_if_it_is_hidden() {
-    let case = Case::new("hidden-mkdir");
-    let above = case.guarded(Permission::WRITE);
-    for options in [&[][..], &["-n"]] {
-        let output = case.zklock().args(options).args([&format!("{above}/a/b"), "--", "echo", "ran"]).run();
-        output.assert_code(125).assert_stderr(&format!("needs CREATE on {above};"));
-    }
-}
+const READ: &[Permission] = &[Permission::READ];
+const READ_CREATE: &[Permission] = &[Permission::READ, Permission::CREATE];
+const ALL_BUT_READ: &[Permission] = &[Permission::CREATE, Permission::DELETE];
+const WRITE: &[Permission] = &[Permission::WRITE];
 
-#[test]
-fn without_create_no_contender_can_queue() {
-    let case = Case::new("no-create");
-    let path = case.guarded(Permission::READ);
-    for options in [&[][..], &["-n"], &["-w", "60", "-E", "0"], &["-q"]] {
-        is_refused(&case, options, &path, "CREATE");
-    }
-    assert_eq!(case.observer().children(&path), Vec::<String>::new());
-}
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    (READ, "", &["RUN", "-n RUN", "-w 60 -E 0 RUN", "-q RUN"], 125, "needs CREATE on NODE;"),
+    (READ, "/a/b", &["RUN"], 125, "needs CREATE on NODE;"),
+    (READ, "/a/b", &["check PATH"], 125, "no CREATE on NODE, needed to queue"),
+    // Since ZooKeeper 3.9 a client needs READ to see whether a node exists.
+    (WRITE, "/a/b", &["RUN", "-n RUN"], 125, "needs CREATE on NODE;"),
+    (WRITE, "", &["wait -n -E 0 PATH"], 125, "NODE: no permission to see the queue: needs READ"),
+    (ALL_BUT_READ, "", &["RUN", "-n RUN"], 125, "needs READ on NODE"),
+    (ALL_BUT_READ, "", &["check PATH"], 125, "no READ on"),
+    // The end of the session releases the lock.
+    (READ_CREATE, "", &["RUN"], 4, ""),
+    (READ_CREATE, "", &["check PATH"], 1, "no DELETE on"),
+    // zklock creates the lock path, with an ACL of its own.
+    (READ_CREATE, "/new", &["check PATH"], 0, "CREATE"),
+    (READ_CREATE, "/new", &["-v RUN"], 4, "released"),
+];
 
 #[test]
-fn without_create_on_the_parent_no_lock_path_can_be_created() {
-    let case = Case::new("no-mkdir");
-    let above = case.guarded(Permission::READ);
-    is_refused(&case, &[], &format!("{above}/a/b"), "CREATE");
-    assert!(!case.observer().exists(&format!("{above}/a")));
-}
-
-#[test]
-fn without_read_the_queue_cannot_be_seen() {
-    // The observer authenticates as a user that may read the path, unlike zklock.
-    let case = Case::new("no-read").authenticated_as("observer:secret");
-    let path = format!("{}-guarded", case.path());
-    let acl = [("world", "anyone", Permission::CREATE | Permission::DELETE), ("auth", "", Permission::ALL)];
-    let acl: Vec<_> = acl.map(|(scheme, id, permissions)| Acl::new(permissions, scheme, id)).into();
-    case.observer().create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();
-    for options in [&[][..], &["-n"]] {
-        is_refused(&case, options, &path, "READ");
-        let children = case.observer().stat(&path).unwrap().num_children;
-        assert_eq!(children, 0, "zklock's node is deleted");
-    }
-}
-
-#[test]
-fn without_delete_the_end_of_the_session_releases_the_lock() {
-    let case = Case::new("no-delete");
-    let path = case.guarded(Permission::READ | Permission::CREATE);
-    for code in [0, 4] {
-        let output = case.zklock().args([&path, "-c", &format!("exit {code}")]).run();
-        output.assert_code(code);
-        assert_eq!(case.observer().children(&path), Vec::<String>::new());
+fn each_call_names_the_permission_that_it_lacks_and_leaves_no_node() {
+    for (permissions, below, calls, code, says) in ROWS {
+        // The observer authenticates as a user that may do everything.
+        let case = Case::new("lacks").authenticated_as("observer:secret");
+        let node = format!("{}-guarded", case.path());
+        let open = permissions.iter().map(|permission| Acl::new(*permission, "world", "anyone"));
+        let acl = open.chain([Acl::new(Permission::ALL, "auth", "")]).collect();
+        case.observer().create_with_acl(&node, "", CreateMode::Persistent, acl).unwrap();
+        let path = format!("{node}{below}");
+        for call in *calls {
+            let run = [path.as_str(), "--", "sh", "-c", "echo ran; exit 4"];
+            let words = call.split(' ').flat_map(|word| match word {
+                "RUN" => run.to_vec(),
+                "PATH" => vec![path.as_str()],
+                _ => vec![word],
+            });
+            let output = case.zklock().args(words).run();
+            let said = if call.starts_with("check") { &output.stdout } else { &output.stderr };
+            assert_eq!(output.code, Some(*code), "{call} {permissions:?}: {output}");
+            assert!(said.contains(&says.replace("NODE", &node)), "{call}: no {says:?}: {output}");
+            assert_eq!(output.stdout.contains("ran"), *code == 4, "{output}");
+            assert!(output.elapsed < Duration::from_secs(25), "{:?}", output.elapsed);
+            // The lock path that zklock creates, but no lock node.
+            let left = case.observer().children(&node);
+            assert_eq!(left.len(), usize::from(*below == "/new" && *code == 4), "{call}: {left:?}");
+        }
+        case.observer().delete_if_there(&path);
     }
 }
 
@@ -90,7 +87,9 @@ fn an_ephemeral_node_can_hold_no_lock() {
     case.observer().create(&ephemeral, "", CreateMode::Ephemeral);
     for path in [ephemeral.clone(), format!("{ephemeral}/a"), format!("{ephemeral}/a/b")] {
         for options in [&[][..], &["-n"]] {
-            is_refused(&case, options, &path, "ephemeral");
+            let output = case.zklock().args(options).args([&path, "--", "echo", "ran"]).run();
+            output.assert_code(125).assert_stderr(&path).assert_stderr("ephemeral");
+            assert_eq!(output.stdout, "");
         }
     }
     case.observer().delete(&ephemeral);

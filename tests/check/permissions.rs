@@ -2,48 +2,7 @@
 
 use super::{assert_line, check};
 use crate::support::{Case, DEADLINE, Proxy, Server, end, op, shared};
-use zookeeper::{Acl, CreateMode, Permission};
-
-#[test]
-fn without_create_the_nearest_node_that_is_there_is_named() {
-    let case = Case::new("check-no-create");
-    let above = case.guarded(Permission::READ);
-    let output = check(&case, &[&format!("{above}/a/b")]).run();
-    assert_line(
-        output.assert_code(125),
-        "fail",
-        "permissions",
-        &format!("no CREATE on {above}, needed to queue"),
-    );
-}
-
-#[test]
-fn without_read_no_queue_can_be_seen() {
-    let case = Case::new("check-no-read").authenticated_as("observer:secret");
-    let path = format!("{}-guarded", case.path());
-    let acl = [("world", "anyone", Permission::CREATE | Permission::DELETE), ("auth", "", Permission::ALL)];
-    let acl: Vec<_> = acl.map(|(scheme, id, permissions)| Acl::new(permissions, scheme, id)).into();
-    case.observer().create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();
-    assert_line(check(&case, &[&path]).run().assert_code(125), "fail", "permissions", "no READ on");
-    assert_eq!(case.observer().children(&path), Vec::<String>::new());
-}
-
-#[test]
-fn without_delete_it_works_with_a_warning_and_nothing_is_left() {
-    let case = Case::new("check-no-delete");
-    let path = case.guarded(Permission::READ | Permission::CREATE);
-    assert_line(check(&case, &[&path]).run().assert_code(1), "warn", "permissions", "no DELETE on");
-    assert_eq!(case.observer().children(&path), Vec::<String>::new());
-}
-
-/// zklock creates the lock path, with an ACL of its own.
-#[test]
-fn above_a_lock_path_that_is_yet_to_be_made_no_delete_is_needed() {
-    let case = Case::new("check-no-delete-above");
-    let path = format!("{}/new", case.guarded(Permission::READ | Permission::CREATE));
-    assert_line(check(&case, &[&path]).run().assert_code(0), "ok", "permissions", "CREATE");
-    case.zklock().args(["-v", &path, "true"]).run().assert_code(0).assert_stderr("released");
-}
+use zookeeper::CreateMode;
 
 #[test]
 fn nobody_sees_the_node_of_a_check() {
