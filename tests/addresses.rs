@@ -66,30 +66,19 @@ fn holder(case: &Case, hosts: &HostsFile) -> Running {
 }
 
 #[test]
-fn a_silent_address_doesn_t_hide_the_other_at_the_start() {
+fn a_silent_or_refusing_address_doesn_t_hide_the_other_at_the_start() {
     if !has_namespaces("--mount", BIND) {
         return;
     }
-    for silent in [0, 1] {
+    for (dead, refuses) in [(0, false), (1, false), (0, true), (1, true)] {
         let proxies = pair();
-        let case = through(Case::new("silent-address"), proxies[0].port());
+        let case = through(Case::new("dead-address"), proxies[0].port());
         let hosts = HostsFile::new(&case, &ADDRESSES);
-        proxies[silent].blackhole();
-        let output = hosts.within(case.lock(&OPTIONS, ["echo", "ran"])).run();
-        assert_eq!(output.assert_code(0).stdout, "ran\n");
-    }
-}
-
-#[test]
-fn a_refusing_address_doesn_t_hide_the_other_at_the_start() {
-    if !has_namespaces("--mount", BIND) {
-        return;
-    }
-    for refusing in [0, 1] {
-        let proxies = pair();
-        let case = through(Case::new("refusing-address"), proxies[0].port());
-        let hosts = HostsFile::new(&case, &ADDRESSES);
-        proxies[refusing].refuse_new(true);
+        if refuses {
+            proxies[dead].refuse_new(true);
+        } else {
+            proxies[dead].blackhole();
+        }
         let output = hosts.within(case.lock(&OPTIONS, ["echo", "ran"])).run();
         assert_eq!(output.assert_code(0).stdout, "ran\n");
     }

@@ -1,7 +1,7 @@
 //! Errors of `revoke`, which name the missing permission or the wrong argument.
 
 use super::revoke;
-use crate::support::{At, Case, DEADLINE, Observer, Proxy, op, shared};
+use crate::support::{Case, Observer, shared};
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -63,25 +63,6 @@ fn a_hidden_node_can_be_deleted_by_force() {
     let forced = revoke(&case, &["--force"]);
     assert!(forced.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{forced}");
     assert_eq!(case.contenders(), Vec::<String>::new());
-}
-
-/// As for a node that can be read, in `forced`.
-#[test]
-fn a_hidden_node_whose_delete_loses_its_reply_is_reported_as_deleted() {
-    for at in [At::BeforeReply, At::BeforeServer] {
-        let proxy = Proxy::to(shared());
-        let case = Case::new("revoke-hidden-lost").through(&proxy.connect_string());
-        let owner = Observer::with_session(&shared().connect_string(), Duration::from_secs(20));
-        owner.mkdirs(case.path());
-        let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-        let mode = CreateMode::EphemeralSequential;
-        owner.create_with_acl(&name, "10.0.0.7", mode, anyone(Permission::ADMIN)).unwrap();
-        proxy.once(op::DELETE, at);
-        let forced = revoke(&case, &["--force"]);
-        proxy.wait_fired(1, DEADLINE);
-        assert!(forced.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{forced}");
-        assert_eq!(case.contenders(), Vec::<String>::new());
-    }
 }
 
 /// Deleting a named node takes DELETE on its parent, and nothing else.

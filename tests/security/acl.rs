@@ -1,13 +1,11 @@
 //! The ACLs of the nodes that zklock creates.
 
-use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
+use super::{ALICE, ALICE_ID, BOB, BOB_ID, HOLD, zklock_as};
 use crate::support::{Case, DEADLINE, Observer, Server, Zklock, end, end_holder};
 use nix::sys::signal::Signal;
 use std::process::Command;
 use std::time::Duration;
 use zookeeper::{Acl, CreateMode, Permission};
-
-const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
 
 /// Queues two users, who can't read each other's nodes, one after the other on `path`.
 #[track_caller]

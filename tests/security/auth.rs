@@ -1,11 +1,9 @@
 //! Authentication with credentials from files and variables.
 
-use super::{ALICE, ALICE_ID, BOB, BOB_ID, zklock_as};
+use super::{ALICE, ALICE_ID, BOB, BOB_ID, HOLD, zklock_as};
 use crate::support::{Case, DEADLINE, Ensemble, Server, end, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
 use std::time::Duration;
-
-const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
 
 #[test]
 fn with_credentials_all_nodes_belong_to_that_user_only() {

@@ -20,6 +20,9 @@ const ALICE_ID: &str = "digest:alice:8y0lhh/7xkdEiwhX7vo9i+/Nmzc=";
 const BOB: &str = "bob:builder";
 const BOB_ID: &str = "digest:bob:4rsXV9JgUbFl9ZE40xENilxlRV8=";
 
+/// A command that prints its node and runs until it is ended.
+const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
+
 /// Creates a file in the case's directory with this content and mode.
 fn file(case: &Case, name: &str, text: &str, mode: u32) -> PathBuf {
     let path = case.dir().join(name);

@@ -1,6 +1,6 @@
 //! SASL with DIGEST-MD5.
 
-use super::file;
+use super::{HOLD, file};
 use crate::support::{Case, DEADLINE, Server, end, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
 use std::sync::LazyLock;
@@ -33,7 +33,6 @@ fn case(name: &str) -> Case {
 }
 
 const CI: &str = "sasl-digest-md5:ci:s3cret";
-const HOLD: [&str; 3] = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
 
 #[test]
 fn the_sasl_identity_owns_the_nodes() {

@@ -86,8 +86,7 @@ fn with_client_certificates_the_certificate_s_identity_owns_the_nodes() {
     case.observer().mkdirs(case.path());
     let identity = secure.authority.sign("client", &[]);
     let options = options(Some(secure.keys.authority()), &secure.keys, Some(&identity));
-    let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
-    let holder = case.zklock().args(&options).args([case.path(), "--"]).args(hold).spawn();
+    let holder = case.zklock().args(&options).args([case.path(), "--"]).args(super::HOLD).spawn();
     holder.wait_for_stdout(case.path(), DEADLINE);
     let other_identity = secure.authority.sign("other_client", &[]);
     let other_identity = self::options(Some(secure.keys.authority()), &secure.keys, Some(&other_identity));
@@ -155,9 +154,8 @@ fn the_monitor_trusts_the_same_authorities_as_the_worker() {
     let filler = "# another authority, with a name in Latin-1\n".repeat(6_000);
     let long = secure.keys.file("long.pem", &(filler + &secure.authority.certificate()));
     let options = options(Some(PathBuf::from("long.pem")), &secure.keys, Some(&identity));
-    let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
     let zklock = case.zklock().dir(long.parent().expect("its directory")).args(&options);
-    let holder = zklock.args(["--acl", "open", case.path(), "--"]).args(hold).spawn();
+    let holder = zklock.args(["--acl", "open", case.path(), "--"]).args(super::HOLD).spawn();
     let node = holder.wait_for_stdout(case.path(), DEADLINE);
     kill(worker_of(holder.pid()), Signal::SIGKILL).expect("a worker");
     wait_until("the monitor to delete the node", Duration::from_secs(20), || !case.observer().exists(&node));
@@ -183,10 +181,9 @@ fn failover_works_with_tls() {
     let case =
         Case::at(&ensemble.connect_string(), "ensemble-tls").through(&ensemble.secure_connect_string());
     let tls = options(Some(keys.authority()), &keys, None);
-    let hold = ["sh", "-c", "echo $ZKLOCK_NODE; exec sleep 60"];
     let holder = || {
         let options = ["-vv", "--session-timeout", "30", case.path(), "--"];
-        case.zklock().args(&tls).args(options).args(hold).spawn()
+        case.zklock().args(&tls).args(options).args(super::HOLD).spawn()
     };
     let first = holder();
     first.wait_for_stdout(case.path(), DEADLINE);

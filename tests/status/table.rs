@@ -92,30 +92,23 @@ fn without_a_label_only_the_program_is_shown() {
 }
 
 #[test]
-fn readers_hold_together_and_a_writer_waits() {
-    let case = Case::new("readers");
-    let contenders = vec![
-        holder(&case, &["-s"]),
-        holder(&case, &["-s"]),
-        waiter(&case, &["-x"], 3),
-        waiter(&case, &["-s"], 4),
-    ];
-    let text = status(&case, &[case.path()]).stdout;
-    let seen: Vec<_> = rows(&text).iter().map(|row| row[..3].join(" ")).collect();
-    assert_eq!(seen, ["1 held shared", "2 held shared", "3 waiting exclusive", "4 waiting shared"]);
-    assert!(text.contains("  held by 2, 2 waiting\n"), "{text}");
-    end_all(contenders);
-}
-
-#[test]
-fn as_many_contenders_hold_as_there_are_slots() {
-    let case = Case::new("slots");
-    let slots = &["--slots", "2"][..];
-    let contenders = vec![holder(&case, slots), holder(&case, slots), waiter(&case, slots, 3)];
-    let text = status(&case, &[case.path()]).stdout;
-    let seen: Vec<_> = rows(&text).iter().map(|row| row[..3].join(" ")).collect();
-    assert_eq!(seen, ["1 held slots 2", "2 held slots 2", "3 waiting slots 2"]);
-    end_all(contenders);
+fn as_many_contenders_hold_as_the_kind_of_lock_lets() {
+    for (options, expected) in [
+        (
+            ["-s", "-s", "-x", "-s"],
+            ["1 held shared", "2 held shared", "3 waiting exclusive", "4 waiting shared"],
+        ),
+        (["--slots=2"; 4], ["1 held slots 2", "2 held slots 2", "3 waiting slots 2", "4 waiting slots 2"]),
+    ] {
+        let case = Case::new("kinds");
+        let mut contenders = vec![holder(&case, &options[..1]), holder(&case, &options[1..2])];
+        contenders.extend([waiter(&case, &options[2..3], 3), waiter(&case, &options[3..], 4)]);
+        let text = status(&case, &[case.path()]).stdout;
+        let seen: Vec<_> = rows(&text).iter().map(|row| row[..3].join(" ")).collect();
+        assert_eq!(seen, expected);
+        assert!(text.contains("  held by 2, 2 waiting\n"), "{text}");
+        end_all(contenders);
+    }
 }
 
 #[test]
