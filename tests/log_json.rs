@@ -119,26 +119,6 @@ fn no_server_is_an_error_with_what_each_said_and_subcommands_tell_it_too() {
     assert_eq!(events(&self::lines(&output.assert_code(125).stderr)), ["error"]);
 }
 
-#[test]
-fn a_long_search_for_servers_is_told_before_it_ends() {
-    let case = Case::new("log-json-search");
-    let (output, lines) = told(&case, &["-z", "127.0.0.1:1", "-w", "6"], &["true"]);
-    output.assert_code(125);
-    // It is told again when the server has said something else, or something at all on a busy machine.
-    let (error, told) = lines.split_last().expect("a line");
-    assert_eq!(events(told).iter().filter(|&event| *event != "awaiting_servers").count(), 0, "{lines:#?}");
-    let last = told.last().expect("a wait that was told");
-    assert_eq!(
-        (&last["awaited"], &last["level"], &last["lock"]),
-        (&json!("session"), &json!("info"), &json!(case.path()))
-    );
-    assert_eq!((&last["servers"], &error["event"]), (&error["servers"], &json!("error")));
-    for told in told {
-        let (lasted, left) = (told["awaited_for"].as_f64().unwrap(), told["left"].as_f64().unwrap());
-        assert!(lasted >= 1.0 && (5.9..=6.0).contains(&(lasted + left)), "{told}");
-    }
-}
-
 /// The lease of a waiter that hears nothing for long is over, and must be earned again.
 #[test]
 fn a_lock_is_acquired_when_the_command_may_start() {

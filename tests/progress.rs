@@ -1,6 +1,6 @@
 //! `--progress`: the messages of a long wait without a terminal.
 
-use crate::support::{Case, DEADLINE, Proxy, Running, end, holder, host, shared, wait_until};
+use crate::support::{Case, DEADLINE, Running, end, holder, host, wait_until};
 
 #[test]
 fn progress_reports_the_place_in_the_queue_repeatedly() {
@@ -44,37 +44,4 @@ fn progress_is_silent_by_default_with_quiet_and_beside_the_live_line() {
         assert_eq!(waiter.wait(DEADLINE).assert_code(0).stderr, "");
     }
     assert!(terminal.wait(DEADLINE).success());
-}
-
-#[test]
-fn progress_reports_a_search_for_servers() {
-    let proxy = Proxy::to(shared());
-    proxy.refuse_new(true);
-    let case = Case::new("progress-search").through(&proxy.connect_string());
-    let waiter = case.lock(&["--progress", "1s", "--connect-timeout", "60"], ["true"]).spawn();
-    let is_told = |line: &&str| line.contains(": connecting for ") && line.contains(" s left; ");
-    wait_until("two messages", DEADLINE, || waiter.stderr().text().lines().filter(is_told).count() >= 2);
-    proxy.refuse_new(false);
-    waiter.wait(DEADLINE).assert_code(0);
-}
-
-#[test]
-fn progress_reports_that_no_server_answers() {
-    let proxy = Proxy::to(shared());
-    let case = Case::new("progress-away");
-    let job = holder(&case, &[]);
-    let case = case.through(&proxy.connect_string());
-    let waiter = case.lock(&["--progress", "300ms", "--session-timeout", "20"], ["true"]).spawn();
-    waiter.wait_for_line("position 2, behind ", DEADLINE);
-    assert_eq!(waiter.stderr().count("servers"), 0);
-    proxy.refuse_new(true);
-    proxy.cut_all();
-    waiter.wait_for_line(": no connection to the servers for ", DEADLINE);
-    proxy.refuse_new(false);
-    wait_until("an answer", DEADLINE, || {
-        let text = waiter.stderr().text();
-        text.lines().last().is_some_and(|line| line.contains("behind"))
-    });
-    end(job);
-    waiter.wait(DEADLINE).assert_code(0);
 }

@@ -1,7 +1,7 @@
 //! Connections that are too slow for a lease: zklock reports that before it starts the command, and leaves the queue.
 
 use crate::support::{
-    At, Case, DEADLINE, Output, Proxy, assert_no_processes, end, op, pass_time, shared, wait_until,
+    At, Case, DEADLINE, Output, Proxy, assert_no_processes, end, holder, op, pass_time, shared, wait_until,
 };
 use std::thread;
 use std::time::{Duration, Instant};
@@ -55,9 +55,7 @@ fn on_a_connection_too_slow_to_open_a_session_a_longer_timeout_is_proposed() {
 #[test]
 fn a_session_on_a_slow_connection_is_connected_again() {
     let (proxy, case) = behind("slow-line-again", ms(300));
-    let running =
-        case.lock(&["-v", "--session-timeout", "8"], ["sh", "-c", "echo up; exec sleep 60"]).spawn();
-    running.wait_for_stdout("up", DEADLINE);
+    let running = holder(&case, &["-v", "--session-timeout", "8"]);
     proxy.cut_all();
     running.wait_for_line("connected again", DEADLINE);
     end(running);
@@ -114,8 +112,7 @@ fn a_host_on_a_slow_connection_blocks_no_other_host() {
 #[test]
 fn zklock_pauses_before_it_reconnects_to_a_server_that_drops_connections() {
     let (proxy, case) = behind("dropping", Duration::ZERO);
-    let running = case.lock(&["-v"], ["sh", "-c", "echo up; exec sleep 60"]).spawn();
-    running.wait_for_stdout("up", DEADLINE);
+    let running = holder(&case, &["-v"]);
     let connected = || running.stderr().count("connected again");
     let (mut before, mut dropped) = (connected(), 0);
     let began = Instant::now();

@@ -2,7 +2,7 @@
 //! deleted.
 
 use super::holder::confirmations;
-use crate::support::{At, Case, DEADLINE, Proxy, Running, end, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, end, holder, op, shared, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -20,14 +20,6 @@ fn through_a_proxy(name: &str) -> (Proxy, Case) {
     (proxy, case)
 }
 
-/// Starts a holder that is connected without a proxy.
-fn holder(case: &Case) -> Running {
-    let direct = crate::support::Zklock::at(&shared().connect_string(), case.marker());
-    let holder = direct.args([case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", DEADLINE);
-    holder
-}
-
 /// Checks that a free lock is acquired in spite of the faults: there is one node while the command runs, and the
 /// command runs once. Returns how many creates were sent.
 #[track_caller]
@@ -36,33 +28,25 @@ fn takes_a_free_lock(options: &[&str], faults: &[Fault]) -> usize {
     for (ops, skip, at) in faults {
         proxy.once_after(*skip, ops, *at);
     }
-    let running = case.lock(options, ["sh", "-c", "echo ran; exec sleep 60"]).spawn();
-    running.wait_for_stdout("ran", DEADLINE);
+    let running = holder(&case, options);
     proxy.wait_fired(faults.len(), DEADLINE);
     assert_eq!(case.contenders().len(), 1, "{options:?} {faults:?}");
     running.signal(Signal::SIGTERM);
     let output = running.wait(DEADLINE);
-    assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "ran\n", "{options:?} {faults:?}");
+    assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "holding\n", "{options:?} {faults:?}");
     assert!(case.contenders().is_empty(), "by the time it has ended: {options:?} {faults:?}");
     proxy.count(op::CREATE)
 }
 
+/// A create that was carried out is found again, and one that never arrived is made again. The search for the node may be
+/// lost as well.
 #[test]
-fn a_create_that_was_carried_out_is_found_again_and_no_second_one_is_made() {
+fn a_free_lock_is_taken_with_one_node_whatever_is_lost() {
     for options in [&[][..], &["-w", "20"], &["-n"]] {
-        assert_eq!(takes_a_free_lock(options, &[(op::CREATE, 0, At::BeforeReply)]), 1, "{options:?}");
+        for (at, creates) in [(At::BeforeReply, 1), (At::BeforeServer, 2)] {
+            assert_eq!(takes_a_free_lock(options, &[(op::CREATE, 0, at)]), creates, "{options:?}");
+        }
     }
-}
-
-#[test]
-fn a_create_that_never_arrived_is_made_again() {
-    for options in [&[][..], &["-w", "20"], &["-n"]] {
-        assert_eq!(takes_a_free_lock(options, &[(op::CREATE, 0, At::BeforeServer)]), 2, "{options:?}");
-    }
-}
-
-#[test]
-fn the_search_for_a_lost_node_may_be_lost_as_well() {
     for at in LOST {
         for search in [op::SYNC, op::GET_DATA, op::CONNECT] {
             // The create is lost on the first connection.
@@ -70,12 +54,6 @@ fn the_search_for_a_lost_node_may_be_lost_as_well() {
             let faults = [(op::CREATE, 0, At::BeforeReply), (search, skip, at)];
             assert_eq!(takes_a_free_lock(&[], &faults), 1, "{search:?} {at:?}");
         }
-    }
-}
-
-#[test]
-fn a_free_lock_is_taken_whatever_else_is_lost() {
-    for at in LOST {
         for options in [&[][..], &["-n"]] {
             for ops in [op::CONNECT, op::GET_CHILDREN, op::GET_DATA] {
                 takes_a_free_lock(options, &[(ops, 0, at)]);
@@ -98,7 +76,7 @@ fn a_waiter_has_one_place_in_the_queue_and_runs_whatever_is_lost() {
     for at in LOST {
         for lost in faults {
             let (proxy, case) = through_a_proxy("lost-waiter");
-            let holder = holder(&case);
+            let holder = case.direct_holder(&[]);
             for (ops, skip) in lost {
                 proxy.once_after(*skip, ops, at);
             }
@@ -118,7 +96,7 @@ fn a_busy_lock_is_seen_busy_and_nothing_is_created_whatever_is_lost() {
     for at in LOST {
         for ops in [op::CONNECT, op::GET_CHILDREN, op::GET_DATA, op::CLOSE] {
             let (proxy, case) = through_a_proxy("lost-busy");
-            let holder = holder(&case);
+            let holder = case.direct_holder(&[]);
             proxy.once(ops, at);
             let output = case.lock(&["-n"], ["echo", "ran"]).run();
             assert_eq!(output.assert_code(124).assert_stderr("busy").stdout, "");
@@ -138,7 +116,7 @@ fn a_race_that_is_lost_leaves_no_node_though_the_delete_is_lost_too() {
         proxy.once(op::DELETE, at);
         let late = case.lock(&["-n"], ["echo", "ran"]).spawn();
         proxy.wait_fired(1, DEADLINE);
-        let holder = holder(&case);
+        let holder = case.direct_holder(&[]);
         proxy.release();
         let output = late.wait(DEADLINE);
         assert_eq!(output.assert_code(124).stdout, "", "{at:?}");
@@ -225,8 +203,7 @@ fn an_unanswered_release_ends_in_time_and_is_reported() {
 fn a_confirmation_that_is_lost_costs_nothing() {
     let (proxy, case) = through_a_proxy("lost-multi");
     let options = ["-v", "--session-timeout", "8"];
-    let running = case.lock(&options, ["sh", "-c", "echo ran; exec sleep 60"]).spawn();
-    running.wait_for_stdout("ran", DEADLINE);
+    let running = holder(&case, &options);
     let node = case.wait_for_contenders(1);
     for (fault, at) in LOST.into_iter().enumerate() {
         proxy.once(op::MULTI, at);
@@ -239,5 +216,5 @@ fn a_confirmation_that_is_lost_costs_nothing() {
     let output = running.wait(DEADLINE);
     output.assert_signal(Signal::SIGTERM).assert_stderr("connected again");
     assert!(!output.stderr.contains("is lost"), "{output}");
-    assert_eq!(output.stdout, "ran\n");
+    assert_eq!(output.stdout, "holding\n");
 }

@@ -1,7 +1,7 @@
 //! The server grants another session timeout than the requested one, and zklock uses the granted one.
 
 use super::holder::{assert_dead_in_time, confirmations, now, steady, wait_for_job, wait_until_steady};
-use crate::support::{Case, DEADLINE, Proxy, Server, op, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, Server, end, holder, op, wait_until};
 use std::thread;
 use std::time::Duration;
 
@@ -27,16 +27,14 @@ fn another_timeout_is_agreed_on_before_anything_is_created() {
         // The observer opens its session with its first request.
         let case = Case::on(&server, "agreed").through(&proxy.connect_string());
         let options = ["--session-timeout", asked];
-        let running = case.lock(&options, ["sh", "-c", "echo up; exec sleep 60"]).spawn();
-        running.wait_for_stdout("up", DEADLINE);
+        let running = holder(&case, &options);
         let sessions = if asked == "8" { 1 } else { 2 };
         assert_eq!(proxy.count(op::CONNECT), sessions, "asked for {asked} s");
         assert_eq!(proxy.count(op::CLOSE), sessions - 1, "asked for {asked} s");
         // One of the sessions may have found that the lock path was missing.
         assert!(proxy.count(op::CREATE) <= 2);
         assert_eq!(session_timeouts(&server), [8000], "asked for {asked} s");
-        running.signal(nix::sys::signal::Signal::SIGTERM);
-        running.wait(DEADLINE).assert_signal(nix::sys::signal::Signal::SIGTERM);
+        end(running);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Another client deletes, replaces or changes zklock's own node, also while zklock isn't connected.
 
 use super::holder::{section, steady, wait_for_job};
-use crate::support::{At, Case, DEADLINE, Proxy, Running, Zklock, holder, op, shared};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, holder, op, shared};
 use nix::sys::signal::Signal;
 use zookeeper::{Acl, CreateMode, Permission};
 
@@ -45,6 +45,8 @@ fn a_node_of_the_same_name_made_by_another_client_is_a_lost_lock_too() {
         let history = case.history();
         let holder = steady(&case, &history, &["-v"], "holder", "true").spawn();
         wait_for_job(&holder, &history, "holder");
+        // It writes to its node by the version alone, which the node made again has too.
+        case.wait_for_held_since(1);
         let node = only_node(&case);
         let make_again = || {
             case.observer().delete(&node);
@@ -66,9 +68,7 @@ fn a_node_of_the_same_name_made_by_another_client_is_a_lost_lock_too() {
 #[test]
 fn a_waiter_whose_node_was_deleted_while_it_was_not_connected_never_runs() {
     let (proxy, case) = behind_a_proxy("waiter");
-    let holder = Zklock::at(&shared().connect_string(), case.marker());
-    let holder = holder.args([case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", DEADLINE);
+    let holder = case.direct_holder(&[]);
     let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
     waiter.wait_for_line(": position ", DEADLINE);
     let queue = case.wait_for_contenders(2);

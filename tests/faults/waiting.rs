@@ -18,12 +18,6 @@ impl Stage {
         Self { case: Case::new(name).through(&proxy.connect_string()), proxy }
     }
 
-    fn holder(&self) -> Running {
-        let holder = self.direct(&[], "echo holding; exec sleep 60");
-        holder.wait_for_stdout("holding", DEADLINE);
-        holder
-    }
-
     fn direct(&self, options: &[&str], job: &str) -> Running {
         let zklock = Zklock::at(&shared().connect_string(), self.case.marker()).args(options);
         zklock.args([self.case.path(), "--", "bash", "-c", job]).spawn()
@@ -41,7 +35,7 @@ impl Stage {
 fn a_waiter_whose_session_expired_says_so_and_queues_again_at_the_end() {
     let stage = Stage::new("expired");
     let (case, history) = (&stage.case, stage.case.history());
-    let holder = stage.holder();
+    let holder = stage.case.direct_holder(&[]);
     let unlucky = stage.waiter(&["--session-timeout", "3", "-w", "60"], &history.job("unlucky", 0.1));
     let other = stage.direct(&[], &history.job("other", 0.1));
     let before = case.wait_for_contenders(3);
@@ -57,49 +51,6 @@ fn a_waiter_whose_session_expired_says_so_and_queues_again_at_the_end() {
     other.wait(DEADLINE).assert_code(0);
     unlucky.wait(DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["other", "unlucky"]);
-}
-
-#[test]
-fn the_deadline_continues_when_a_waiter_queues_again() {
-    let stage = Stage::new("one-deadline");
-    let holder = stage.holder();
-    let started = Instant::now();
-    let waiter = stage.waiter(&["--session-timeout", "3", "-w", "8"], "echo ran");
-    stage.proxy.blackhole();
-    stage.case.wait_for_contenders(1);
-    let healed = started.elapsed();
-    stage.proxy.pass();
-    waiter.wait_for_line("queueing again", DEADLINE);
-    stage.case.wait_for_contenders(2);
-    let output = waiter.wait(DEADLINE);
-    assert_eq!(output.assert_code(124).assert_stderr("busy: gave up").stdout, "");
-    // A deadline that begins again does so after the healing.
-    let bounds = Duration::from_secs(8)..Duration::from_secs(8) + healed;
-    assert!(bounds.contains(&output.elapsed), "{:?}", output.elapsed);
-    assert_eq!(stage.case.contenders().len(), 1, "the holder alone");
-    end(holder);
-}
-
-#[test]
-fn a_deadline_soon_after_the_last_answer_is_busy_and_one_after_the_session_a_failure() {
-    let stage = Stage::new("deadline-in-silence");
-    let holder = stage.holder();
-    let early = stage.waiter(&["--session-timeout", "12", "-w", "4"], "echo ran");
-    let late = stage.waiter(&["--session-timeout", "1", "-w", "6"], "echo ran");
-    stage.proxy.blackhole();
-    let late = late.wait(DEADLINE);
-    late.assert_code(125)
-        .assert_stderr("queueing again")
-        .assert_stderr("no ZooKeeper server could be reached");
-    assert_eq!(late.stdout, "");
-    assert!(late.elapsed < Duration::from_secs(50), "{:?}", late.elapsed);
-    let early = early.wait(DEADLINE);
-    assert_eq!(early.assert_code(124).assert_stderr("busy: gave up").stdout, "");
-    // Before that, it has requested the deletion of its node and given up waiting for the answer.
-    assert!(early.elapsed < Duration::from_secs(50), "{:?}", early.elapsed);
-    stage.proxy.pass();
-    stage.case.wait_for_contenders(1);
-    end(holder);
 }
 
 #[test]
@@ -126,7 +77,7 @@ fn hear_nothing(proxy: &Proxy, session_timeout: Duration) {
 fn a_waiter_that_outlives_its_lease_keeps_its_place_and_runs_once_it_is_first() {
     let stage = Stage::new("silence");
     let case = &stage.case;
-    let holder = stage.holder();
+    let holder = stage.case.direct_holder(&[]);
     let session_timeout = Duration::from_secs(5);
     let patient = stage.waiter(&["--session-timeout", "5"], "echo ran");
     let short = stage.waiter(&["--session-timeout", "5", "-w", "9"], "echo ran");
@@ -150,7 +101,7 @@ fn a_waiter_that_outlives_its_lease_keeps_its_place_and_runs_once_it_is_first() 
 #[test]
 fn a_waiter_that_became_first_in_a_silence_earns_a_new_lease() {
     let stage = Stage::new("turn-in-silence");
-    let holder = stage.holder();
+    let holder = stage.case.direct_holder(&[]);
     let session_timeout = Duration::from_secs(5);
     let waiter = stage.waiter(&["--session-timeout", "5"], "echo ran");
     wait_until_steady(&stage.proxy, 1);
@@ -195,13 +146,16 @@ fn a_server_frozen_for_most_of_a_session_passes_the_lock_on_when_it_continues() 
     wait_until("the queue to be empty", DEADLINE, || case.contenders().is_empty());
 }
 
-/// The lock was busy when it was last listed. Whether it still is isn't known, so zklock must not skip the run quietly.
+/// The lock was busy when it was last listed. Whether it still is isn't known after a while, so zklock must not skip the run
+/// quietly.
 #[test]
-fn a_waiter_whose_time_runs_out_in_a_silence_fails_and_one_with_answers_is_busy() {
+fn a_waiter_whose_time_runs_out_is_busy_soon_after_an_answer_and_fails_in_a_silence() {
     let stage = Stage::new("silent-end");
-    let holder = stage.holder();
+    let holder = stage.case.direct_holder(&[]);
     let options = ["--session-timeout", "8", "-w", "8", "-E", "0"];
     let hears = stage.direct(&options, "echo must not run");
+    let long = stage.waiter(&["--session-timeout", "24", "-w", "8"], "echo must not run");
+    let over = stage.waiter(&["--session-timeout", "1", "-w", "8"], "echo must not run");
     let waiter = stage.waiter(&options, "echo must not run");
     stage.proxy.blackhole();
     let output = waiter.wait(DEADLINE);
@@ -209,6 +163,16 @@ fn a_waiter_whose_time_runs_out_in_a_silence_fails_and_one_with_answers_is_busy(
     output.assert_stderr(&format!("{}: gave up after ", stage.case.path()));
     output.assert_stderr(" s: no connection to the servers for ");
     assert_eq!(hears.wait(DEADLINE).assert_code(0).stdout, "");
+    let [long, over] = [long, over].map(|running| running.wait(DEADLINE));
+    long.assert_code(124).assert_stderr("busy: gave up");
+    over.assert_code(125)
+        .assert_stderr("queueing again")
+        .assert_stderr("no ZooKeeper server could be reached");
+    for output in [long, over] {
+        assert_eq!(output.stdout, "");
+        // It requests the deletion of its node, and doesn't wait for the answer for long.
+        assert!(output.elapsed < Duration::from_secs(50), "{output}");
+    }
     stage.proxy.pass();
     stage.case.wait_for_contenders(1);
     end(holder);

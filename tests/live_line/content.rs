@@ -1,14 +1,14 @@
 //! The content of the live line, and its removal.
 
 use super::screen::visible;
-use super::{LINE, end, holder, host, on_terminal, second, waiter};
+use super::{LINE, end, host, on_terminal, second, waiter};
 use crate::support::{Case, DEADLINE, wait_until};
 use std::collections::HashSet;
 
 #[test]
 fn the_live_line_shows_position_predecessor_and_what_is_left() {
     let case = Case::new("line");
-    let holder = holder(&case, "nightly backup");
+    let holder = case.direct_holder(&["--label", "nightly backup"]);
     let mut waiter = waiter(&case, &["-w", "3000"], &["echo", "work"]);
     let who = format!("{}:{} (nightly backup)", host(), holder.pid());
     waiter.expect(&format!("zklock: {}: position 2, behind {who}, 49 min ", case.path()), DEADLINE);
@@ -23,23 +23,9 @@ fn the_live_line_shows_position_predecessor_and_what_is_left() {
 }
 
 #[test]
-fn the_live_line_is_erased_before_the_command_starts() {
-    let case = Case::new("line-gone");
-    let holder = holder(&case, "one");
-    let mut waiter = waiter(&case, &[], &["sh", "-c", "echo work; echo more"]);
-    waiter.expect(LINE, DEADLINE);
-    end(holder);
-    waiter.expect("more\r\n", DEADLINE);
-    assert!(waiter.wait(DEADLINE).success());
-    assert_eq!(visible(&waiter.text()), ["work", "more"]);
-    let (_, after) = waiter.text().rsplit_once("work").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
-    assert!(!after.contains(LINE) && !after.contains('\x1b'), "{after:?}");
-}
-
-#[test]
 fn the_live_line_follows_the_queue() {
     let case = Case::new("line-third");
-    let holder = holder(&case, "one");
+    let holder = case.direct_holder(&["--label", "one"]);
     let second = second(&case, "two");
     let mut third = waiter(&case, &[], &["echo", "work"]);
     third.expect(&format!("position 3, behind {}:{} (two)", host(), second.pid()), DEADLINE);
@@ -53,7 +39,7 @@ fn the_live_line_follows_the_queue() {
 #[test]
 fn messages_appear_above_the_live_line() {
     let case = Case::new("line-verbose");
-    let holder = holder(&case, "one");
+    let holder = case.direct_holder(&["--label", "one"]);
     let mut waiter = waiter(&case, &["-v"], &["echo", "work"]);
     waiter.expect(LINE, DEADLINE);
     end(holder);
@@ -73,7 +59,7 @@ fn messages_appear_above_the_live_line() {
 #[test]
 fn the_live_line_is_erased_when_a_waiter_gives_up() {
     let case = Case::new("line-timeout");
-    let holder = holder(&case, "one");
+    let holder = case.direct_holder(&["--label", "one"]);
     let mut late = on_terminal(&case, &["-w", "3.5"], &["echo", "work"]).in_terminal();
     late.expect(LINE, DEADLINE);
     late.expect("busy: gave up after ", DEADLINE);
@@ -94,7 +80,7 @@ fn the_live_line_is_erased_when_a_waiter_gives_up() {
 #[test]
 fn a_narrow_terminal_cuts_the_live_line_at_the_right() {
     let case = Case::new("line-narrow");
-    let holder = holder(&case, "a label that is longer than the terminal is wide");
+    let holder = case.direct_holder(&["--label", "a label that is longer than the terminal is wide"]);
     let whole = format!("zklock: {}: position 2, behind {}:{} (a label", case.path(), host(), holder.pid());
     for shown in [whole.as_str(), &whole[..whole.len() - 20]] {
         let prelude = format!("stty cols {}", shown.len());

@@ -1,6 +1,6 @@
 //! The live line's cost on the servers: nothing.
 
-use super::{LINE, end, holder, on_terminal};
+use super::{LINE, end, on_terminal};
 use crate::support::{Case, DEADLINE, Proxy, op, shared, wait_until};
 use nix::sys::signal::Signal;
 
@@ -37,7 +37,7 @@ fn wait_for_a_while(case: &Case, proxy: &Proxy, terminal: bool) -> usize {
 fn the_live_line_costs_no_request() {
     let proxy = Proxy::to(shared());
     let case = Case::new("line-cost").through(&proxy.connect_string());
-    let holder = holder(&case, "one");
+    let holder = case.direct_holder(&["--label", "one"]);
     // A later change of the holder's node would cost another read.
     case.wait_for_held_since(1);
     let without = wait_for_a_while(&case, &proxy, false);

@@ -1,6 +1,6 @@
 //! Cases without a live line.
 
-use super::{LINE, end, holder, wait_until_watched, waiter};
+use super::{end, wait_until_watched};
 use crate::support::{Case, DEADLINE};
 
 #[test]
@@ -9,7 +9,7 @@ fn no_live_line_with_quiet_or_on_a_dumb_terminal() {
     for (options, environment) in
         [(&["-q"][..], "TERM=xterm"), (&[], "TERM=dumb"), (&[], "TERM="), (&["-q", "-w", "60"], "TERM=xterm")]
     {
-        let holder = holder(&case, "one");
+        let holder = case.direct_holder(&["--label", "one"]);
         let ahead = case.contenders().pop().unwrap();
         let prelude = format!("stty cols 250; export {environment}; [ -n \"$TERM\" ] || unset TERM");
         let mut waiter = case.lock(options, ["echo", "work"]).prelude(&prelude).in_terminal();
@@ -21,22 +21,10 @@ fn no_live_line_with_quiet_or_on_a_dumb_terminal() {
     }
 }
 
-/// A control for the test above: the same wait on a terminal that shows the line.
-#[test]
-fn other_terminals_show_the_live_line() {
-    let case = Case::new("line-some");
-    let holder = holder(&case, "one");
-    let mut waiter = waiter(&case, &[], &["echo", "work"]);
-    waiter.expect(LINE, DEADLINE);
-    end(holder);
-    waiter.expect("work\r\n", DEADLINE);
-    assert!(waiter.wait(DEADLINE).success());
-}
-
 #[test]
 fn no_live_line_without_a_terminal() {
     let case = Case::new("line-pipe");
-    let holder = holder(&case, "one");
+    let holder = case.direct_holder(&["--label", "one"]);
     let ahead = case.contenders().pop().unwrap();
     let waiter = case.lock(&[], ["echo", "work"]).env("TERM", "xterm").spawn();
     wait_until_watched(&case, &ahead);

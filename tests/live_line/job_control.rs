@@ -1,7 +1,7 @@
 //! The live line under a shell with job control: only a foreground job may draw it.
 
 use super::screen::visible;
-use super::{LINE, end, holder, wait_until_watched};
+use super::{LINE, end, wait_until_watched};
 use crate::support::{Case, DEADLINE, Shell};
 
 /// A shell whose terminal is wide enough: otherwise the line would be truncated before the text that the tests look
@@ -15,7 +15,7 @@ fn wide(case: &Case) -> Shell {
 #[test]
 fn no_live_line_in_the_background() {
     let case = Case::new("line-background");
-    let holder = holder(&case, "one");
+    let holder = case.direct_holder(&["--label", "one"]);
     let ahead = case.contenders().pop().unwrap();
     let mut shell = wide(&case);
     shell.run(&format!("TERM=xterm $zklock {} sh -c 'echo wo\"\"rk' &", case.path()), DEADLINE);
@@ -29,7 +29,7 @@ fn no_live_line_in_the_background() {
 #[test]
 fn ctrl_z_erases_the_live_line_and_fg_draws_it_again() {
     let case = Case::new("line-stop");
-    let holder = holder(&case, "one");
+    let holder = case.direct_holder(&["--label", "one"]);
     let mut shell = wide(&case);
     shell.enter(&format!("TERM=xterm $zklock {} sh -c 'echo wo\"\"rk'", case.path()), DEADLINE);
     shell.terminal().expect(LINE, DEADLINE);

@@ -33,22 +33,11 @@ fn wait_until_watched(case: &Case, node: &str) {
     wait_until("a waiter", DEADLINE, || shared().watchers_of(&node) == 2);
 }
 
-/// Starts a holder with this label.
-#[track_caller]
-fn holder(case: &Case, label: &str) -> Running {
-    let zklock = Zklock::at(&shared().connect_string(), case.marker());
-    let command = ["--", "sh", "-c", "echo running; exec sleep 60"];
-    let holder = zklock.args(["--label", label, case.path()]).args(command).spawn();
-    holder.wait_for_stdout("running", DEADLINE);
-    holder
-}
-
 /// Starts a waiter without a terminal at the end of the queue.
 #[track_caller]
 fn second(case: &Case, label: &str) -> Running {
     let ahead = case.contenders().pop().expect("a contender ahead");
-    let zklock = Zklock::at(&shared().connect_string(), case.marker());
-    let second = zklock.args(["--label", label, case.path(), "--", "sleep", "60"]).spawn();
+    let second = case.lock(&["--label", label], ["sleep", "60"]).spawn();
     wait_until_watched(case, &ahead);
     second
 }

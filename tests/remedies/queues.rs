@@ -1,7 +1,7 @@
 //! Remedies for queues and locks that zklock refuses.
 
 use super::{between, call};
-use crate::support::{Case, end};
+use crate::support::{Case, DEADLINE, end, holder};
 use zookeeper::CreateMode;
 
 /// Creates this child of the lock path.
@@ -54,8 +54,7 @@ fn of_two_nodes_with_the_same_number_the_stale_one_can_be_deleted() {
 #[test]
 fn contenders_that_agree_on_the_kind_of_lock_share_a_path() {
     let case = Case::new("remedy-kind");
-    let holder = case.lock(&["--slots", "3"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", crate::support::DEADLINE);
+    let holder = holder(&case, &["--slots", "3"]);
     case.lock(&["--slots", "2"], ["true"])
         .run()
         .assert_code(125)
@@ -78,12 +77,7 @@ fn a_lock_goes_elsewhere_than_below_an_ephemeral_node() {
 #[test]
 fn one_of_several_holders_or_all_can_be_revoked() {
     let case = Case::new("remedy-revoke");
-    let reader = || {
-        let reader = case.lock(&["-s"], ["sh", "-c", "echo holding; exec sleep 60"]).spawn();
-        reader.wait_for_stdout("holding", crate::support::DEADLINE);
-        reader
-    };
-    let [one, two, three] = [reader(), reader(), reader()];
+    let [one, two, three] = [(); 3].map(|()| holder(&case, &["-s"]));
     let refused = call(&case, &["revoke", "PATH"]).run();
     refused.assert_code(125).assert_stderr("3 hold it; name one with --node, or all with --all");
     call(&case, &["revoke", "PATH", "--node", "/wrong/node"])
@@ -92,9 +86,9 @@ fn one_of_several_holders_or_all_can_be_revoked() {
         .assert_stderr("give the lock that it belongs to, or its name");
     let name = &case.contenders()[0];
     call(&case, &["revoke", "PATH", "--node", name]).run().assert_code(0);
-    one.wait(crate::support::DEADLINE).assert_code(123);
+    one.wait(DEADLINE).assert_code(123);
     call(&case, &["revoke", "PATH", "--all"]).run().assert_code(0);
     for reader in [two, three] {
-        reader.wait(crate::support::DEADLINE).assert_code(123);
+        reader.wait(DEADLINE).assert_code(123);
     }
 }

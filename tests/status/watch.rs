@@ -1,7 +1,7 @@
 //! `--watch`: asks again every two seconds.
 
 use super::{end, holder, wait_for_documents, waiter};
-use crate::support::{At, Case, DEADLINE, Proxy, Running, Server, Zklock, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, Server, op, shared, wait_until};
 use serde_json::Value;
 use std::fs;
 
@@ -25,14 +25,6 @@ fn states(document: &Value) -> Vec<&str> {
 #[track_caller]
 fn wait_for_states(watch: &Running, expected: &[&str]) {
     wait_for_documents(watch, |documents| states(documents.last().unwrap()) == expected);
-}
-
-/// Starts a holder that doesn't connect through the proxy.
-fn direct(case: &Case, server: &Server) -> Running {
-    let zklock = Zklock::at(&server.connect_string(), case.marker());
-    let job = zklock.args([case.path(), "--", "sh", "-c", "echo running; exec sleep 60"]).spawn();
-    job.wait_for_stdout("running", DEADLINE);
-    job
 }
 
 #[test]
@@ -67,7 +59,7 @@ fn it_goes_on_after_an_outage_that_is_longer_than_its_session_and_the_connect_ti
     proxy.cut_all();
     watch.wait_for_line("no connection to the servers for 1 s", DEADLINE);
     wait_until("the session to expire", DEADLINE, || server.sessions() == before);
-    let job = direct(&case, &server);
+    let job = case.direct_holder(&[]);
     watch.wait_for_line("connecting for ", DEADLINE);
     proxy.refuse_new(false);
     wait_for_states(&watch, &["held"]);
@@ -85,7 +77,7 @@ fn it_goes_on_after_an_outage_in_the_middle_of_a_look() {
     proxy.wait_fired(1, DEADLINE);
     proxy.refuse_new(true);
     proxy.cut_all();
-    let job = direct(&case, shared());
+    let job = case.direct_holder(&[]);
     watch.wait_for_line("no connection to the servers for ", DEADLINE);
     proxy.refuse_new(false);
     wait_for_states(&watch, &["held"]);

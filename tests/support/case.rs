@@ -22,6 +22,8 @@ const AFTERWARDS: Duration = Duration::from_secs(15);
 /// checks that no contender and no process is left behind. When a test has failed, it kills the leftover processes.
 pub(crate) struct Case {
     hosts: String,
+    /// The observer's servers.
+    direct: String,
     path: String,
     marker: String,
     observer: Arc<Observer>,
@@ -64,6 +66,7 @@ impl Case {
         let marker = new_marker();
         Self {
             hosts: hosts.to_owned(),
+            direct: hosts.to_owned(),
             path: format!("/t/{name}-{marker}"),
             marker,
             observer,
@@ -115,6 +118,15 @@ impl Case {
     #[track_caller]
     pub(crate) fn holder(&self) -> Running {
         super::holder(self, &[])
+    }
+
+    /// The same with these options, connected as the observer is: without the case's proxy.
+    #[track_caller]
+    pub(crate) fn direct_holder(&self, options: &[&str]) -> Running {
+        let zklock = Zklock::at(&self.direct, &self.marker).args(options).arg(&self.path);
+        let holder = zklock.args(["--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
+        holder.wait_for_stdout("holding", DEADLINE);
+        holder
     }
 
     /// An interactive shell in which `ZKLOCK_ZOOKEEPER` is set to this case's servers.

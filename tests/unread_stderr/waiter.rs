@@ -44,13 +44,7 @@ fn a_signal_ends_a_waiter(stderr: UnreadStderr) {
 fn a_signal_ends_a_waiter_without_a_server(stderr: UnreadStderr) {
     let proxy = crate::support::Proxy::to(crate::support::shared());
     let case = Case::new("unheard-away").through(&proxy.connect_string());
-    let holder = {
-        let direct = crate::support::Zklock::at(&crate::support::shared().connect_string(), case.marker());
-        let command = ["--", "sh", "-c", "echo holding; exec sleep 60"];
-        let holder = direct.arg(case.path()).args(command).spawn();
-        holder.wait_for_stdout("holding", DEADLINE);
-        holder
-    };
+    let holder = case.direct_holder(&[]);
     let options = ["-vvvv", "--session-timeout", "2"];
     let waiter = stderr.start(&case, &options, "echo must not run");
     proxy.refuse_new(true);
