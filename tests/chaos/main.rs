@@ -84,7 +84,7 @@ fn main() -> ExitCode {
 fn calls(options: &Options) -> ExitCode {
     println!("seed {}", options.seed);
     let runs = options.calls.unwrap_or_default();
-    let wrong = calls::check(&support::Server::start(), options.seed, runs, options.trials.lanes);
+    let wrong = calls::check(&support::Server::start(), options.seed, runs);
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -78,9 +78,17 @@ impl History {
 
     /// The sections in order, or the first pair that overlaps or whose tokens don't increase.
     pub(crate) fn check_exclusive(&self) -> Result<Vec<Section>, String> {
+        self.check_pairs(|_, _| true)
+    }
+
+    /// The same, of the pairs that exclude each other.
+    pub(crate) fn check_pairs(
+        &self,
+        excludes: impl Fn(&Section, &Section) -> bool,
+    ) -> Result<Vec<Section>, String> {
         let sections = self.sections()?;
         for (index, later) in sections.iter().enumerate() {
-            for earlier in &sections[..index] {
+            for earlier in sections[..index].iter().filter(|earlier| excludes(earlier, later)) {
                 if earlier.overlaps(later) {
                     return Err(format!("at the same time: {earlier:?} and {later:?}"));
                 }

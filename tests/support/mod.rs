@@ -11,6 +11,7 @@ pub(crate) mod clock;
 mod contenders;
 mod counter;
 mod ensemble;
+pub(crate) mod failing_call;
 #[path = "../../crates/core/tests/simulation/fault.rs"]
 pub(crate) mod fault;
 pub(crate) mod four_letter;

@@ -8,13 +8,11 @@
 //! | [`found_by_name`] | `kill -9` of all that a search by name finds |
 //! | [`frozen`], [`hung_loop`] | a process that lives and does nothing, or one of its threads |
 //! | [`starved`] | a process that gets little processor time |
-//! | [`failing_calls`] | a process whose system calls fail |
 //! | [`windows`] | the same at the start and at the end, when one of the two isn't ready |
 //! | [`alone`] | a worker that continues without its monitor |
 //! | [`nested`], [`unrelated_children`], [`hidden_proc`] | which processes are ended then |
 
 mod alone;
-mod failing_calls;
 mod found_by_name;
 mod frozen;
 mod hidden_proc;
