@@ -12,7 +12,7 @@
 //! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`], [`sockets`] |
 //! | the command is stopped | [`stopping`], [`revoke`] |
 //! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`], [`operations`] |
-//! | zklock itself is killed or frozen, or its clock faked | [`two_processes`], [`escape_small`], [`failing_calls`], [`faked_clock`] |
+//! | zklock itself is killed or frozen, or its clock faked | [`two_processes`], [`failing_calls`], [`faked_clock`] |
 //! | connecting, and permission to | [`connecting`], [`addresses`], [`name_services`], [`security`], [`permissions`], [`limits`], [`open_files`] |
 //! | messages | [`live_line`], [`progress`], [`log_json`], [`service_manager`], [`unread_stderr`], [`unwritable_stdout`] |
 //! | the subcommands | [`status`], [`check`], [`revoke`], [`wait`](mod@wait); `forget` is in [`once_per`] |
@@ -39,10 +39,6 @@ mod connecting;
 mod counter_end;
 mod ctrl_z;
 mod documentation;
-mod escape_small;
-#[path = "chaos/escape/trial/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "a few trials need a part of what `scripts/chaos` uses")]
-mod escape_trial;
 mod exit_codes;
 mod failing_calls;
 mod failures;

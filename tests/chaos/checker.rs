@@ -5,13 +5,11 @@
 //! the added time: were all sections that were active then allowed to overlap?
 
 use crate::section::{Mode, Place, Section, may_coexist};
+use crate::support::Line;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::time::Duration;
-
-/// The last process of a command must be gone when its zklock ends; this much is allowed for busy machines.
-const EXIT_TOLERANCE: Duration = Duration::from_secs(3);
 
 /// Only this many newest sections of a lock can still be extended.
 const MOST_EXTENDABLE: usize = 100;
@@ -63,18 +61,19 @@ pub(crate) struct LastSeen {
 }
 
 impl Checker {
-    /// Adds a line: `MILLIS begin|alive|end NAME [STARTED LOCK=TOKEN:NODE:MODE,...]`.
+    /// Adds a line. After `begin` it says when the contender was started, and `LOCK=TOKEN:NODE:MODE,...`.
     pub(crate) fn line(&mut self, line: &str) -> Result<(), String> {
         self.lines += 1;
-        let arguments: Vec<_> = line.split(' ').collect();
-        let time = arguments.first().and_then(|time| millis(time));
-        match (time, &arguments[1..]) {
-            (Some(time), ["begin", name, started, locks]) => {
-                let waited = millis(started).ok_or("no time")?..time;
-                self.begin(waited, name, locks)
+        let words: Vec<_> = line.split(' ').collect();
+        let Line { word, name, time, more, .. } = Line::of(&words).map_err(|why| format!("{why}: {line}"))?;
+        let time = Duration::from_nanos_u128(time);
+        match (word, more) {
+            ("begin", [started, locks]) => {
+                let started = started.parse().map_err(|_| format!("no time: {line}"))?;
+                self.begin(Duration::from_nanos_u128(started)..time, name, locks)
             }
-            (Some(time), ["alive", name]) => self.extend(time, name, false),
-            (Some(time), ["end", name]) => self.extend(time, name, true),
+            ("alive", []) => self.extend(time, name, false),
+            ("end", []) => self.extend(time, name, true),
             _ => Err(format!("not a line of a job: {line}")),
         }
     }
@@ -101,9 +100,10 @@ impl Checker {
         Ok(())
     }
 
-    pub(crate) fn zklock_ended(&mut self, name: &str, time: Duration) {
+    /// From this time on, no process of this contender's command may give a sign of life.
+    pub(crate) fn must_be_gone(&mut self, name: &str, time: Duration) {
         if let Some(section) = self.sections.get_mut(name) {
-            section.zklock_ended = Some(time);
+            section.gone = Some(time);
         }
     }
 
@@ -149,7 +149,7 @@ impl Checker {
             began_at: time,
             last_at: time,
             ended: false,
-            zklock_ended: None,
+            gone: None,
         };
         self.sections.insert(name.to_owned(), section);
         self.check_sections_begun_since(line - 1, name)
@@ -213,7 +213,7 @@ impl Checker {
         if section.ended {
             return Err(format!("{name} continues after its end"));
         }
-        if section.zklock_ended.is_some_and(|end| time > end + EXIT_TOLERANCE) {
+        if section.gone.is_some_and(|gone| time > gone) {
             return Err(format!("LEFT: {name} is still running after the end of its zklock"));
         }
         let earlier = section.last;
@@ -259,8 +259,4 @@ impl Checker {
             _ => Ok(()),
         }
     }
-}
-
-fn millis(text: &str) -> Option<Duration> {
-    text.parse().ok().map(Duration::from_millis)
 }

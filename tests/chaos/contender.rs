@@ -1,10 +1,10 @@
 //! One running zklock: how it is started, the faults it meets, and its exit.
 
 use crate::invocation::{Invocation, Wait};
-use crate::job::Descendants;
+use crate::job::{Deaf, Descendant, Workplace};
 use crate::processes;
 use crate::support::clock;
-use crate::support::{Fault, MARKER, Target};
+use crate::support::{Fault, MARKER, Target, first_child};
 use crate::wires::Host;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{Signal, kill};
@@ -21,7 +21,7 @@ use std::time::Duration;
 pub(crate) struct Place {
     pub(crate) dir: PathBuf,
     pub(crate) marker: String,
-    pub(crate) history: PathBuf,
+    pub(crate) jobs: Workplace,
     pub(crate) hosts: Vec<Host>,
 }
 
@@ -70,7 +70,7 @@ impl Contender {
             Wait::Some(time) => command.arg(format!("-w{}", time.as_secs_f64())),
             Wait::None => command.arg("-n"),
         };
-        command.args(invocation.locks).arg("--").args(invocation.job.command(&place.history));
+        command.args(invocation.locks).arg("--").args(invocation.job.command(&place.jobs));
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", &place.dir).env(MARKER, &place.marker).current_dir(&place.dir);
         // Not a session of its own: the only process group of a session is orphaned, and Ctrl-Z can't stop it.
@@ -122,12 +122,18 @@ impl Contender {
 
     /// Whether zklock's guarantees cover this fault after the earlier ones.
     fn is_covered(&self, fault: Fault, life: &Life) -> bool {
-        // A descendant outside the command's process group gets no forwarded signal, and may outlive the command.
-        let stays_in_group =
-            !matches!(self.invocation.job.descendants, Descendants::Setsid | Descendants::Daemon);
-        // The same goes for the KILL that the kernel sends if both processes are killed.
-        let needs_the_group = matches!(fault, Fault::Terminate | Fault::KillBoth);
-        (stays_in_group || !needs_the_group) && fault.may_follow(&life.contender_faults, life.stopped)
+        let job = &self.invocation.job;
+        let leaves = job.descendants.iter().any(|&descendant| Descendant::leaves(descendant));
+        let reaches_all = match fault {
+            // A descendant may outlive the command if it gets no forwarded signal, or ignores that.
+            Fault::Terminate => !leaves && (job.descendants.is_empty() || job.deaf != Deaf::Descendants),
+            // The kernel sends KILL to the command's process group.
+            Fault::KillBoth => !leaves,
+            // One after another they can't all be killed at once, as by a crash of the host.
+            Fault::KillHost => !job.descendants.contains(&Descendant::Chain),
+            _ => true,
+        };
+        reaches_all && fault.may_follow(&life.contender_faults, life.stopped)
     }
 
     pub(crate) fn stderr(&self) -> String {
@@ -153,16 +159,21 @@ impl Contender {
             return false;
         }
         let zklock = life.zklock();
-        // There is no worker for a moment at the start and at the end.
-        let Some(worker) = processes::worker_of(zklock) else { return false };
-        life.contender_faults.push(fault);
-        life.stopped |= fault.stops_a_process();
-        match fault.target() {
-            Target::Node => {}
-            _ if fault == Fault::KillHost => processes::kill_host(zklock, worker),
-            _ => drop(fault.signal(zklock, Some(worker), self.invocation.locks[0])),
+        // `None` for a moment at the start and at the end.
+        let worker = first_child(zklock);
+        let met = match fault.target() {
+            Target::Node => true,
+            _ if fault == Fault::KillHost => worker.is_some_and(|worker| {
+                processes::kill_host(zklock, worker);
+                true
+            }),
+            _ => !fault.signal(zklock, worker, self.invocation.locks[0]).is_empty(),
+        };
+        if met {
+            life.contender_faults.push(fault);
+            life.stopped |= fault.stops_a_process();
         }
-        true
+        met
     }
 
     /// Ends a stop, if the processes still exist.
@@ -171,9 +182,11 @@ impl Contender {
         life.stopped = false;
         if life.status.is_none() {
             let zklock = life.zklock();
-            kill(zklock, Signal::SIGCONT).ok();
+            let was_suspended = life.contender_faults.contains(&Fault::Suspend);
+            let group = Pid::from_raw(-zklock.as_raw());
+            kill(if was_suspended { group } else { zklock }, Signal::SIGCONT).ok();
             if life.contender_faults.contains(&Fault::StopWorker) {
-                processes::worker_of(zklock).and_then(|worker| kill(worker, Signal::SIGCONT).ok());
+                first_child(zklock).and_then(|worker| kill(worker, Signal::SIGCONT).ok());
             }
         }
     }

@@ -8,9 +8,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-pub(crate) const LOST: i32 = 123;
+const LOST: i32 = 123;
 const BUSY: i32 = 124;
-pub(crate) const FAILURE: i32 = 125;
+const FAILURE: i32 = 125;
 
 /// After its limit a contender deletes its node, and servers have five seconds for that; the rest is for busy machines.
 const LIMIT_TOLERANCE: Duration = Duration::from_secs(10);

@@ -1,32 +1,39 @@
 //! The series of faults that a seed gives.
 
 use crate::lan::Place;
-use crate::options::{Aim, Options};
+use crate::options::Options;
 use crate::support::{Fault, Rng, Target};
 use std::time::Duration;
 
-#[allow(clippy::enum_glob_use, reason = "below are only tables of faults")]
-use Fault::*;
-
-impl Fault {
-    /// The holder's host is confined to the affected server; otherwise its client would move to another.
-    pub(crate) fn targets_holder(self) -> bool {
-        matches!(self, DeposeLeader | PulseFollower)
-    }
-
-    /// It starts a contender of its own.
-    pub(crate) fn needs_dedicated_contender(self) -> bool {
-        matches!(self, LateConnect | SlowConnection)
-    }
+/// When a fault comes that hits one contender. The start and the end of a command are short, so two fifths are aimed at
+/// them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Any,
+    /// After a contender was started.
+    Spawned,
+    /// After the end of the holder before it, when the next one starts its command.
+    First,
+    /// About when the command ends.
+    Ending,
+    /// After the command's last word.
+    Ended,
 }
 
-const AIMED_AT_OFF: &[(usize, Fault)] = &[(8, StopWorker), (1, Blackhole), (1, StopMonitor)];
-const AIMED_AT_NEWEST: &[(usize, Fault)] = &[(8, PulseFollower), (1, CutClients), (1, IsolateFollower)];
-const AIMED_AT_SYNC: &[(usize, Fault)] = &[(8, DeposeLeader), (1, CutClients), (1, IsolateLeader)];
-const AIMED_AT_CONNECT: &[(usize, Fault)] = &[(8, LateConnect), (1, CutClients)];
-const AIMED_AT_DOOM: &[(usize, Fault)] = &[(8, SlowConnection), (1, StopWorker), (1, Suspend)];
-const AIMED_AT_KILL: &[(usize, Fault)] = &[(4, KillBoth), (8, KillFound), (1, CutClients)];
-const AIMED_AT_REVOKE: &[(usize, Fault)] = &[(8, Revoke), (1, CutClients), (1, Blackhole)];
+impl Moment {
+    const WEIGHTS: [(usize, Self); 5] =
+        [(6, Self::Any), (1, Self::Spawned), (1, Self::First), (1, Self::Ending), (1, Self::Ended)];
+
+    /// The fault comes at most so many microseconds after it.
+    fn micros(self) -> u64 {
+        match self {
+            Self::Any => 0,
+            Self::Spawned => 90_000,
+            Self::First | Self::Ending => 30_000,
+            Self::Ended => 8_000,
+        }
+    }
+}
 
 /// One fault of the series.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +41,9 @@ pub(crate) struct Draw {
     /// The delay since the previous fault began.
     pub(crate) after: Duration,
     pub(crate) fault: Fault,
+    pub(crate) moment: Moment,
+    /// How long after that moment.
+    pub(crate) offset: Duration,
     pub(crate) duration: Duration,
     /// All faults are healed first, followed by a pause.
     pub(crate) heal_first: bool,
@@ -52,10 +62,9 @@ impl Draw {
 
     /// It changes the links between hosts and servers. Only one such fault per host is active at a time.
     pub(crate) fn affects_hosts(&self) -> bool {
-        let fault = self.fault;
-        match fault.target() {
+        match self.fault.target() {
             Target::Packets | Target::Machine => !Place::of(self).is_ensemble(),
-            target => fault.targets_holder() || fault.needs_dedicated_contender() || target == Target::Links,
+            target => target == Target::Links,
         }
     }
 }
@@ -77,20 +86,14 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The faults that the options name; without any, those of the aim, or else all.
+    /// The faults that the options name; without any, all of the mode.
     pub(crate) fn new(rng: Rng, options: &Options) -> Self {
         let only = &options.faults;
-        let mix = match options.aim {
-            _ if !only.is_empty() => only.iter().map(|&fault| (1, fault)).collect(),
-            None if options.hosts => Fault::weighted(|row| row.hosts),
-            None => Fault::weighted(|row| row.chaos),
-            Some(Aim::Off) => AIMED_AT_OFF.to_vec(),
-            Some(Aim::Newest) => AIMED_AT_NEWEST.to_vec(),
-            Some(Aim::Sync) => AIMED_AT_SYNC.to_vec(),
-            Some(Aim::Connect) => AIMED_AT_CONNECT.to_vec(),
-            Some(Aim::Doom) => AIMED_AT_DOOM.to_vec(),
-            Some(Aim::Revoke) => AIMED_AT_REVOKE.to_vec(),
-            Some(Aim::Kill) => AIMED_AT_KILL.to_vec(),
+        let mix = match () {
+            () if !only.is_empty() => only.iter().map(|&fault| (1, fault)).collect(),
+            () if options.hosts => Fault::weighted(|row| row.hosts),
+            () if options.escape => Fault::weighted(|row| usize::from(row.escapes)),
+            () => Fault::weighted(|row| row.chaos),
         };
         Self { rng, mix }
     }
@@ -99,9 +102,15 @@ impl Plan {
         let rng = &mut self.rng;
         let fault = rng.weighted(&self.mix);
         let millis = fault.row().millis;
+        let moment = match fault.target() {
+            Target::Processes | Target::Node | Target::Links => rng.weighted(&Moment::WEIGHTS),
+            _ => Moment::Any,
+        };
         Draw {
             after: rng.millis(50, 1000),
             fault,
+            moment,
+            offset: Duration::from_micros(rng.below(moment.micros() + 1)),
             duration: rng.millis(millis.start, millis.end),
             heal_first: rng.chance(5),
             choice: rng.index(1 << 30),

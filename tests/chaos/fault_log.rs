@@ -45,13 +45,6 @@ impl FaultLog {
         met.filter(|entry| entry.affects(host)).map(|entry| entry.fault).collect()
     }
 
-    /// The faults of servers and network that were active for a contender on this host in this time.
-    pub(crate) fn active(&self, host: usize, span: &Range<Duration>) -> Vec<Fault> {
-        let entries = self.entries();
-        let met = entries.iter().filter(|entry| entry.from < span.end && span.start <= entry.to);
-        met.filter(|entry| entry.affects(host)).map(|entry| entry.fault).collect()
-    }
-
     pub(crate) fn count(&self) -> usize {
         self.entries().len()
     }

@@ -2,8 +2,9 @@
 
 use crate::harness::Harness;
 use crate::invocation::{Invocation, Kind, LOCK, LOCKS, Wait};
-use crate::job::{Descendants, Job};
-use crate::support::{Observer, processes_of};
+use crate::job::{Deaf, Job};
+use crate::processes::of_run;
+use crate::support::{Observer, clock};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ const CLEAN_UP: Duration = Duration::from_secs(15);
 /// Every contender ends, a new contender gets the lock, and no node or process is left.
 pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Option<String> {
     harness.stop.store(true, Ordering::SeqCst);
-    harness.history.healed();
+    harness.history.at_end(|checker| checker.healed(clock::now()));
     let running =
         || harness.running().iter().map(|contender| contender.name().to_owned()).collect::<Vec<_>>();
     wait_until_done(DRAIN, || running().is_empty() || harness.violation().is_some());
@@ -35,7 +36,7 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
             messages.join("\n")
         ));
     }
-    let pause = harness.history.numbers().longest_pause_since_healing;
+    let pause = harness.history.at_end(|checker| checker.numbers.longest_pause_since_healing);
     let fresh = fresh();
     if pause > fresh {
         return Some(format!("a queue stood still for {pause:?} after all faults were healed"));
@@ -43,8 +44,8 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
     let job = Job {
         name: "new_contender".to_owned(),
         duration: Duration::from_millis(50),
-        ignores_term: false,
-        descendants: Descendants::None,
+        deaf: Deaf::None,
+        descendants: vec![],
     };
     let new_contender = Instant::now();
     harness.run_contender(Invocation {
@@ -57,11 +58,11 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
         unread: false,
         job,
     });
-    if new_contender.elapsed() > fresh || !harness.history.seen("new_contender").ended {
+    if new_contender.elapsed() > fresh || !harness.seen("new_contender").ended {
         return Some(format!("a new contender took {:?}", new_contender.elapsed()));
     }
     let nodes = || LOCKS.iter().flat_map(|lock| observer.children(lock)).collect::<Vec<_>>();
-    let left = || processes_of(&harness.place.marker);
+    let left = || of_run(&harness.place);
     wait_until_done(CLEAN_UP, || nodes().is_empty() && left().is_empty());
     match (nodes(), left()) {
         (nodes, left) if nodes.is_empty() && left.is_empty() => harness.violation(),

@@ -1,18 +1,15 @@
 //! State that the contenders' threads and the fault injector share.
 
+use crate::checker::Seen;
 use crate::contender::{Contender, Place};
-use crate::exit_check::{ExitCheck, LOST, check_exit};
+use crate::exit_check::{ExitCheck, check_exit};
 use crate::fault_log::FaultLog;
 use crate::history::History;
 use crate::invocation::{Invocation, Kind, PERIOD};
-use crate::options::Aim;
-use crate::phases::{Life, Phases};
-use crate::slack::{Losses, Slack};
 use crate::support::clock;
 use crate::support::{Fault, MARKER, Rng};
 use nix::sys::signal::Signal;
-use std::collections::{BTreeMap, HashMap};
-use std::os::unix::process::ExitStatusExt;
+use std::collections::BTreeMap;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,11 +20,11 @@ use std::time::Duration;
 /// holder and spare the next contender.
 pub(crate) const HOSTS: usize = 7;
 
-/// The host of the contenders that a fault starts for itself.
-pub(crate) const DEDICATED_HOST: usize = HOSTS;
-
 /// The violation reported for a run that a signal ended.
 pub(crate) const INTERRUPTED: &str = "interrupted";
+
+/// The last process of a command whose monitor was killed must be gone after this time, on a busy machine too.
+const OUTLIVES_A_KILLED_MONITOR: Duration = Duration::from_secs(3);
 
 const POLL: Duration = Duration::from_millis(8);
 
@@ -46,13 +43,8 @@ pub(crate) struct Harness {
 #[derive(Default)]
 struct State {
     running: Vec<Arc<Contender>>,
-    /// The contender that a fault needs next.
-    next_dedicated: Option<Invocation>,
-    dedicated_count: usize,
     /// How often each exit status occurred.
     exits: BTreeMap<String, usize>,
-    losses: Losses,
-    phases: Phases,
     violations: Vec<String>,
 }
 
@@ -67,44 +59,16 @@ impl Harness {
     }
 
     /// Runs one contender after another until `stop` is set.
-    pub(crate) fn run_slot(&self, host: usize, rng: &mut Rng, aim: Option<Aim>) {
+    pub(crate) fn run_slot(&self, host: usize, rng: &mut Rng) {
         for round in 0.. {
             clock::nap(rng.millis(0, 700), &self.stop);
-            let invocation =
-                Invocation::draw(format!("h{host}n{round}"), host, rng, aim, self.shortest_session);
+            let (name, descendants) = (format!("h{host}n{round}"), &self.place.jobs.descendants);
+            let invocation = Invocation::draw(name, host, rng, descendants, self.shortest_session);
             if self.stop.load(Ordering::SeqCst) {
                 return;
             }
             self.run_contender(invocation);
         }
-    }
-
-    /// Runs the contenders that faults ask for, until `stop` is set.
-    pub(crate) fn run_dedicated_slot(&self) {
-        while !self.stop.load(Ordering::SeqCst) {
-            let next_dedicated = self.state().next_dedicated.clone();
-            if let Some(invocation) = next_dedicated {
-                self.run_contender(invocation);
-                self.state().next_dedicated = None;
-            }
-            thread::sleep(POLL);
-        }
-    }
-
-    /// Starts a contender that a fault needs, with this session timeout and duration. `false`: the last one still runs.
-    pub(crate) fn start_dedicated(&self, session: Duration, duration: Duration) -> bool {
-        let mut state = self.state();
-        if state.next_dedicated.is_some() || self.stop.load(Ordering::SeqCst) {
-            return false;
-        }
-        state.dedicated_count += 1;
-        state.next_dedicated = Some(Invocation::dedicated(
-            format!("dedicated{}", state.dedicated_count),
-            DEDICATED_HOST,
-            session,
-            duration,
-        ));
-        true
     }
 
     /// Runs one contender to its exit, and checks that.
@@ -117,32 +81,24 @@ impl Harness {
                 None => thread::sleep(POLL),
             }
         };
-        self.history.zklock_ended(contender.name());
+        // A command may outlive a monitor that is killed.
+        let is_killed = contender.contender_faults().iter().any(|fault| fault.kills_the_monitor());
+        let allowed = if is_killed { OUTLIVES_A_KILLED_MONITOR } else { Duration::ZERO };
+        let latest = clock::now() + allowed;
+        self.history.at_end(|checker| checker.must_be_gone(contender.name(), latest));
         let exit_check = self.exit_check(&contender, status);
         let mut violation = check_exit(&exit_check, &contender);
         if exit_check.kind == Kind::Once
             && status.success()
             && !contender.stderr().contains("not be recorded")
         {
-            violation = violation.or(self.history.recorded(contender.name(), PERIOD).err());
+            let recorded = self.history.at_end(|checker| checker.recorded(contender.name(), PERIOD));
+            violation = violation.or(recorded.err());
         }
         if violation.is_none() {
             contender.delete_stderr();
         }
-        let last_seen = self.history.last_seen().remove(contender.name());
-        let life = Life {
-            host: contender.invocation.host,
-            started: contender.started,
-            command: last_seen.map(|last| (last.began, last.at)),
-            exited: clock::now(),
-        };
         let mut state = self.state();
-        state.phases.add(&life, &self.faults);
-        if exit_check.seen.begun
-            && let Some(cause) = self.cause_of_loss(&exit_check, &contender)
-        {
-            state.losses.add(contender.name(), cause);
-        }
         state.running.retain(|running| running.name() != contender.name());
         *state.exits.entry(status.to_string()).or_default() += 1;
         state.violations.extend(violation);
@@ -154,44 +110,25 @@ impl Harness {
         let now = clock::now();
         let met = self.faults.affecting(host, contender.started, now);
         let lately = self.faults.affecting(host, now.saturating_sub(session), now);
-        // A contender that is started on a line of constant delay survives that.
-        let is_storm = |met: &[Fault]| met.iter().any(|fault| *fault != Fault::SlowConnection);
-        let is_slow = |fault: &Fault| {
-            matches!(fault, Fault::Delay | Fault::SlowConnection | Fault::LoseThird | Fault::Standstill)
-        };
+        let is_slow = |fault: &Fault| matches!(fault, Fault::Delay | Fault::LoseThird | Fault::Standstill);
         ExitCheck {
             kind,
             wait_limit,
             session,
             contender_faults: contender.contender_faults(),
-            seen: self.history.seen(contender.name()),
-            disturbed: is_storm(&met),
+            seen: self.seen(contender.name()),
+            disturbed: !met.is_empty(),
             // Beside other load a machine starves zklock without a fault.
-            recently_disturbed: is_storm(&lately) || contender.stderr().contains("zklock woke up"),
+            recently_disturbed: !lately.is_empty() || contender.stderr().contains("zklock woke up"),
             delayed: met.iter().any(is_slow),
             revoked_for: contender.revoked().and_then(|(since, node)| {
-                let last = self.history.last_seen().remove(contender.name())?;
+                let last = self.history.at_end(|checker| checker.last_seen()).remove(contender.name())?;
                 // Otherwise the node belonged to an earlier session, and the contender has queued again.
                 last.at.checked_sub(since).filter(|_| last.nodes.contains(&node))
             }),
             status,
             took: now.saturating_sub(contender.started),
         }
-    }
-
-    /// The cause, if the lock was lost: the last fault of this contender, or else the last fault of the servers or the
-    /// network.
-    fn cause_of_loss(&self, exit_check: &ExitCheck, contender: &Contender) -> Option<String> {
-        let killed = exit_check.status.signal() == Some(9)
-            && exit_check.contender_faults.iter().any(|fault| fault.kills_the_monitor());
-        if exit_check.status.code() != Some(LOST) && !killed {
-            return None;
-        }
-        let from = clock::now().saturating_sub(exit_check.session);
-        let met = || self.faults.affecting(contender.invocation.host, from, clock::now());
-        let own = exit_check.contender_faults.last().map(ToString::to_string);
-        let external = || met().last().map_or("a busy machine".to_owned(), ToString::to_string);
-        Some(own.unwrap_or_else(external))
     }
 
     /// Runs an administrative zklock command in the background, and calls `done` when it has succeeded.
@@ -203,14 +140,9 @@ impl Harness {
         thread::spawn(move || child.wait().is_ok_and(|status| status.success()).then(done));
     }
 
-    /// See [`Losses::table`].
-    pub(crate) fn losses(&self, slack: &HashMap<String, Slack>) -> String {
-        self.state().losses.table(slack)
-    }
-
-    /// See [`Phases::table`].
-    pub(crate) fn phases(&self) -> String {
-        self.state().phases.table()
+    /// The part of a contender's section that the history shows so far.
+    pub(crate) fn seen(&self, name: &str) -> Seen {
+        self.history.at_end(|checker| checker.seen(name))
     }
 
     /// Records a violation that no single section or exit shows.

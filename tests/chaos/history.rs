@@ -1,12 +1,10 @@
 //! The history while it is being written: every query first reads it to its end.
 
-use crate::checker::{Checker, LastSeen, Numbers, Seen};
-use crate::support::{Tail, clock};
-use std::collections::HashMap;
+use crate::checker::Checker;
+use crate::support::{Line, Tail};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 const EXCERPT_LINES: usize = 30;
 
@@ -48,41 +46,9 @@ impl History {
         Some(format!("line {}: {}", violation.line, violation.why))
     }
 
-    pub(crate) fn seen(&self, name: &str) -> Seen {
-        self.read().checker.seen(name)
-    }
-
-    /// See [`Checker::evict`].
-    pub(crate) fn evict(&self, name: &str) {
-        self.read().checker.evict(name);
-    }
-
-    /// See [`Checker::zklock_ended`].
-    pub(crate) fn zklock_ended(&self, name: &str) {
-        self.read().checker.zklock_ended(name, clock::now());
-    }
-
-    /// See [`Checker::healed`].
-    pub(crate) fn healed(&self) {
-        self.read().checker.healed(clock::now());
-    }
-
-    /// See [`Checker::recorded`].
-    pub(crate) fn recorded(&self, name: &str, period: Duration) -> Result<(), String> {
-        self.read().checker.recorded(name, period)
-    }
-
-    /// See [`Checker::last_seen`].
-    pub(crate) fn last_seen(&self) -> HashMap<String, LastSeen> {
-        self.read().checker.last_seen()
-    }
-
-    pub(crate) fn holder(&self, lock: &str) -> Option<String> {
-        self.read().checker.holder(lock).map(str::to_owned)
-    }
-
-    pub(crate) fn numbers(&self) -> Numbers {
-        self.read().checker.numbers.clone()
+    /// Asks the checker, or tells it something, after it has read the history to its end.
+    pub(crate) fn at_end<T>(&self, ask: impl FnOnce(&mut Checker) -> T) -> T {
+        ask(&mut self.read().checker)
     }
 
     /// The lines around the violation, or the last ones. Consecutive signs of life are one line.
@@ -92,13 +58,15 @@ impl History {
         let mut shown: Vec<(usize, String)> = Vec::new();
         let mut last = String::new();
         for (index, line) in text.lines().enumerate() {
-            let what = line.split_once(' ').map_or("", |(_, what)| what);
-            if what == last && what.starts_with("alive") && Some(index + 1) != violation {
+            let words: Vec<_> = line.split(' ').collect();
+            let Ok(Line { word, name, time, more, .. }) = Line::of(&words) else { continue };
+            let what = format!("{word} {name} {}", more.join(" "));
+            if what == last && word == "alive" && Some(index + 1) != violation {
                 shown.pop();
             }
-            what.clone_into(&mut last);
             let mark = if Some(index + 1) == violation { " <==" } else { "" };
-            shown.push((index + 1, format!("{:>7} {line}{mark}", index + 1)));
+            shown.push((index + 1, format!("{:>7} {} {what}{mark}", index + 1, time / 1_000_000)));
+            last = what;
         }
         let centre = violation.unwrap_or(usize::MAX);
         let middle = shown.partition_point(|(number, _)| *number < centre);

@@ -1,16 +1,23 @@
 //! How faults of servers, processes and nodes are injected. Those of the network are injected by its
 //! [`wires`](crate::wires).
 
+use crate::contender::Contender;
 use crate::fault::Draw;
 use crate::injector::{Injected, Injector, Undo};
 use crate::support::{Fault, Target};
+use std::sync::Arc;
 
 impl<'a> Injector<'a> {
     /// Injects the fault, if its target exists.
-    pub(crate) fn inject(&self, draw: &Draw, hosts: &[usize]) -> Option<Injected<'a>> {
+    pub(crate) fn inject(
+        &self,
+        draw: &Draw,
+        met: Option<&Arc<Contender>>,
+        hosts: &[usize],
+    ) -> Option<Injected<'a>> {
         match (draw.fault.target(), draw.fault) {
-            (Target::Node, _) => self.inject_into_node(draw),
-            (Target::Processes, _) => self.inject_into_processes(draw),
+            (Target::Node, _) => self.inject_into_node(draw, met),
+            (Target::Processes, _) => self.inject_into_processes(draw, met),
             (_, Fault::FreezeLeader | Fault::FreezeFollower | Fault::FreezeFollowers | Fault::FreezeAll) => {
                 self.freeze(draw)
             }
@@ -49,13 +56,13 @@ impl<'a> Injector<'a> {
         Some((leader, (leader + 1 + draw.choice % (servers - 1)) % servers))
     }
 
-    fn inject_into_processes(&self, draw: &Draw) -> Option<Injected<'a>> {
+    fn inject_into_processes(&self, draw: &Draw, met: Option<&Arc<Contender>>) -> Option<Injected<'a>> {
         // Its second part comes when the first one is undone.
         let fault = match draw.fault {
             Fault::StopWorkerThenMonitor => Fault::StopWorker,
             fault => fault,
         };
-        let target = self.target(draw, fault)?;
+        let target = met.cloned().or_else(|| self.target(draw, fault))?;
         let name = target.name().to_owned();
         target.apply(fault).then(|| {
             let undo = match draw.fault {

@@ -1,17 +1,18 @@
 //! The active faults: begun without conflicts, and healed in time.
 
 use crate::contender::Contender;
-use crate::fault::{Draw, Reach};
-use crate::harness::Harness;
-use crate::harness::{DEDICATED_HOST, HOSTS};
+use crate::fault::{Draw, Moment, Reach};
+use crate::harness::{HOSTS, Harness};
 use crate::invocation::LOCK;
-use crate::support::{Fault, Observer, Server, Target};
+use crate::support::{Fault, Observer, Server, Target, clock};
 use crate::wires::Wires;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
-/// A shorter job ends before a fault that needs seconds can show anything.
-const LONG_JOB: Duration = Duration::from_millis(1500);
+/// How often a moment is waited for, and how long before the planned end of a command it begins.
+const LOOK: Duration = Duration::from_millis(1);
+const BEFORE_THE_END: Duration = Duration::from_millis(4);
 
 pub(crate) struct Injector<'a> {
     pub(crate) wires: &'a dyn Wires,
@@ -47,16 +48,11 @@ impl<'a> Injector<'a> {
         Self { wires, harness, observer, active: Vec::new() }
     }
 
-    /// Injects the fault; without a target nothing happens. `false` if it has to wait: for a holder to aim at, or
-    /// because another active fault of its kind could combine with it to leave nothing that works.
-    pub(crate) fn begin(&mut self, draw: &Draw) -> bool {
+    /// Injects the fault, into this contender if its moment has come; without a target nothing happens. `false` if it
+    /// has to wait, because another active fault of its kind could combine with it to leave nothing that works.
+    pub(crate) fn begin(&mut self, draw: &Draw, met: Option<&Arc<Contender>>) -> bool {
         let fault = draw.fault;
-        if fault.targets_holder()
-            && self.holder().is_none_or(|holder| holder.invocation.job.duration < LONG_JOB)
-        {
-            return false;
-        }
-        let reach = Reach { ensemble: draw.affects_ensemble(), hosts: self.hosts_of(draw) };
+        let reach = Reach { ensemble: draw.affects_ensemble(), hosts: self.hosts_of(draw, met) };
         let clashes = |active: &Active<'_>| {
             // Observers need servers that answer.
             (active.reach.ensemble && (reach.ensemble || fault.target() == Target::Node))
@@ -65,7 +61,7 @@ impl<'a> Injector<'a> {
         if self.active.iter().any(clashes) {
             return false;
         }
-        if let Some(Injected { target, undo }) = self.inject(draw, &reach.hosts) {
+        if let Some(Injected { target, undo }) = self.inject(draw, met, &reach.hosts) {
             self.harness.faults.add(fault, draw.duration, reach.clone(), &target);
             let (duration, until) = (draw.duration, Instant::now() + draw.duration);
             self.active.extend(undo.map(|undo| Active { duration, until, reach, undo }));
@@ -112,8 +108,53 @@ impl<'a> Injector<'a> {
 
     /// The contender whose job runs now, unless its end is already seen.
     pub(crate) fn holder(&self) -> Option<Arc<Contender>> {
-        let name = self.harness.history.holder(LOCK)?;
+        let name = self.harness.history.at_end(|checker| checker.holder(LOCK).map(str::to_owned))?;
         self.harness.running().into_iter().find(|contender| contender.name() == name)
+    }
+
+    /// Waits for the moment of a fault, and returns the contender that it hits, if it comes in time.
+    pub(crate) fn await_moment(&mut self, draw: &Draw, until: Instant) -> Option<Arc<Contender>> {
+        if draw.moment == Moment::Spawned {
+            let earlier = self.harness.running();
+            let is_new = |other: &Arc<Contender>| !earlier.iter().any(|one| Arc::ptr_eq(one, other));
+            let met = self.poll(until, |this| this.harness.running().into_iter().find(is_new))?;
+            thread::sleep(draw.offset);
+            return Some(met);
+        }
+        let holder = self.poll(until, Self::holder)?;
+        if draw.moment == Moment::Ending {
+            let began =
+                self.harness.history.at_end(|checker| checker.last_seen()).remove(holder.name())?.began;
+            let due = (began + holder.invocation.job.duration).saturating_sub(BEFORE_THE_END);
+            self.poll(until, |_| (clock::now() >= due).then_some(()))?;
+        } else {
+            self.poll(until, |this| this.harness.seen(holder.name()).ended.then_some(()))?;
+        }
+        thread::sleep(draw.offset);
+        if draw.moment == Moment::First { self.holder_after(&holder) } else { Some(holder) }
+    }
+
+    /// The contender that has begun since, or that probably does so next.
+    fn holder_after(&self, earlier: &Contender) -> Option<Arc<Contender>> {
+        let holder = self.holder().filter(|holder| holder.name() != earlier.name());
+        let waits = |other: &Arc<Contender>| {
+            other.invocation.locks.contains(&LOCK) && !self.harness.seen(other.name()).begun
+        };
+        let waiting = self.harness.running().into_iter().filter(waits);
+        holder.or_else(|| waiting.min_by_key(|contender| contender.started))
+    }
+
+    /// Looks time and again, and heals other faults meanwhile.
+    fn poll<T>(&mut self, until: Instant, look: impl Fn(&Self) -> Option<T>) -> Option<T> {
+        while Instant::now() < until && self.harness.violation().is_none() {
+            let seen = look(self);
+            if seen.is_some() {
+                return seen;
+            }
+            self.heal_due();
+            thread::sleep(LOOK);
+        }
+        None
     }
 
     /// The leader, if there is one at the moment.
@@ -122,14 +163,13 @@ impl<'a> Injector<'a> {
         self.wires.servers().iter().position(is_leader)
     }
 
-    /// The hosts whose links the fault changes: the holder's if it targets the holder; else one host, several or all.
-    fn hosts_of(&self, draw: &Draw) -> Vec<usize> {
+    /// The hosts whose links the fault changes: that of the contender that it meets; else one, several or all.
+    fn hosts_of(&self, draw: &Draw, met: Option<&Arc<Contender>>) -> Vec<usize> {
         let one = draw.choice % HOSTS;
         let holder_host = || vec![self.holder().map_or(one, |holder| holder.invocation.host)];
         match (draw.fault, draw.choice / HOSTS % 10) {
             _ if !draw.affects_hosts() => vec![],
-            (fault, _) if fault.needs_dedicated_contender() => vec![DEDICATED_HOST],
-            (fault, _) if fault.targets_holder() => holder_host(),
+            _ if met.is_some() => met.map(|met| met.invocation.host).into_iter().collect(),
             // Hosts other than the holder's send most of the requests that are lost here.
             (Fault::LoseRequest | Fault::LoseAnswer, 0..4) => (0..HOSTS).collect(),
             (_, 0..4) => holder_host(),

@@ -1,7 +1,6 @@
 //! The options of a contender, drawn from the seed.
 
-use crate::job::{Descendants, Job};
-use crate::options::Aim;
+use crate::job::{Deaf, Descendant, Job};
 use crate::section::SLOTS;
 use crate::support::Rng;
 use std::time::Duration;
@@ -10,11 +9,9 @@ pub(crate) const LOCK: &str = "/chaos/a";
 const OTHER_LOCK: &str = "/chaos/b";
 const READ_WRITE: &str = "/chaos/rw";
 const SEMAPHORE: &str = "/chaos/slots";
-/// Only for the contenders that a fault starts for itself.
-const DEDICATED_LOCK: &str = "/chaos/alone";
 const ONCE: &str = "/chaos/once";
 
-pub(crate) const LOCKS: [&str; 6] = [LOCK, OTHER_LOCK, READ_WRITE, SEMAPHORE, ONCE, DEDICATED_LOCK];
+pub(crate) const LOCKS: [&str; 5] = [LOCK, OTHER_LOCK, READ_WRITE, SEMAPHORE, ONCE];
 
 /// The period of `--once-per`.
 pub(crate) const PERIOD: Duration = Duration::from_secs(3);
@@ -66,12 +63,12 @@ pub(crate) struct Invocation {
 }
 
 impl Invocation {
-    /// `shortest`: the shortest session timeout that the servers grant.
+    /// `descendants`: those that can be started here. `shortest`: the shortest session timeout that the servers grant.
     pub(crate) fn draw(
         name: String,
         host: usize,
         rng: &mut Rng,
-        aim: Option<Aim>,
+        descendants: &[Descendant],
         shortest: Duration,
     ) -> Self {
         let duration = match rng.below(100) {
@@ -79,14 +76,15 @@ impl Invocation {
             55..75 => rng.millis(300, 1500),
             _ => rng.millis(2000, 8000),
         };
-        let descendants = rng.pick(&[
-            Descendants::None,
-            Descendants::None,
-            Descendants::Child,
-            Descendants::Setsid,
-            Descendants::Daemon,
-        ]);
-        let job = Job { name, duration, ignores_term: rng.chance(30), descendants };
+        let descendants = match rng.below(10) {
+            0..4 => vec![],
+            4..6 => vec![rng.pick(descendants)],
+            // All that KILL to the command's group ends.
+            6..8 => descendants.iter().copied().filter(|kind| !kind.leaves()).collect(),
+            _ => descendants.to_vec(),
+        };
+        let deaf = rng.weighted(&[(6, Deaf::None), (2, Deaf::Descendants), (3, Deaf::All)]);
+        let job = Job { name, duration, deaf, descendants };
         let wait_limit = match rng.below(100) {
             0..70 => Wait::Unlimited,
             70..90 => Wait::Some(Duration::from_millis(1500)),
@@ -107,39 +105,6 @@ impl Invocation {
         let kill_after = rng.pick(&[Some(0), Some(300), None]);
         // The check of `--once-per` reads from stderr whether the success was recorded.
         let unread = rng.chance(20) && kind != Kind::Once;
-        let invocation = Self { host, locks, kind, wait_limit, session, kill_after, unread, job };
-        aim.map_or(invocation.clone(), |aim| invocation.for_aim(aim, rng))
-    }
-
-    /// A contender without competitors that holds its lock for as long as possible.
-    pub(crate) fn dedicated(name: String, host: usize, session: Duration, duration: Duration) -> Self {
-        let job = Job { name, duration, ignores_term: true, descendants: Descendants::None };
-        let (kind, wait_limit) = (Kind::Exclusive, Wait::Unlimited);
-        Self {
-            host,
-            locks: &[DEDICATED_LOCK],
-            kind,
-            wait_limit,
-            session,
-            kill_after: None,
-            unread: false,
-            job,
-        }
-    }
-
-    /// Makes a mistake of the lease easy to see: the lock is held for long, and only KILL ends the job.
-    fn for_aim(self, aim: Aim, rng: &mut Rng) -> Self {
-        let duration = if rng.chance(75) { rng.millis(9000, 13_000) } else { self.job.duration };
-        // The error of `newest` grows with the session timeout. That of `sync` shrinks with it, but the next contender
-        // has to keep its own session through an election.
-        let session = Duration::from_secs(match aim {
-            Aim::Off | Aim::Revoke | Aim::Kill => 2,
-            Aim::Newest => 4,
-            Aim::Sync => 3,
-            Aim::Connect | Aim::Doom => return self,
-        });
-        let wait_limit = if rng.chance(90) { Wait::Unlimited } else { self.wait_limit };
-        let job = Job { ignores_term: true, duration, ..self.job };
-        Self { locks: &[LOCK], kind: Kind::Exclusive, wait_limit, session, job, ..self }
+        Self { host, locks, kind, wait_limit, session, kill_after, unread, job }
     }
 }

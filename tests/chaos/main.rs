@@ -9,12 +9,10 @@
 //! | [`support::fault`] | every fault by name, also those of the simulation |
 //! | [`fault`], [`injector`], [`injection`], [`target`] | faults: drawn, scheduled, injected, aimed |
 //! | [`wires`], [`proxies`], [`lan`] | what carries packets and fails: proxies, or machines of their own (`--hosts`) |
-//! | [`dedicated`] | faults that start a contender of their own |
 //! | [`contender_fault`], [`processes`], [`support::process_fault`] | faults of a single contender and its processes |
-//! | [`fault_log`], [`phases`] | the faults that have been injected, and what contenders were doing meanwhile |
-//! | [`escape`] | another course: one fault hits a zklock whose command is a family of processes that leave it |
+//! | [`fault_log`] | the faults that have been injected |
 //! | [`calls`] | another course: a system call of a zklock fails or takes long |
-//! | [`slack`], [`transaction_log`] | the time to spare of lost locks, by the servers' own logs |
+//! | [`slack`], [`transaction_log`] | the time to spare before a node is deleted, by the servers' own logs |
 //! | [`support::network`] | the servers, and the links between them and their clients |
 //! | [`support::lan`], [`support::machine`] | the same on machines of their own |
 #![allow(
@@ -30,8 +28,6 @@ mod calls;
 mod checker;
 mod contender;
 mod contender_fault;
-mod dedicated;
-mod escape;
 mod exit_check;
 mod fault;
 mod fault_log;
@@ -44,7 +40,6 @@ mod invocation;
 mod job;
 mod lan;
 mod options;
-mod phases;
 mod processes;
 mod proxies;
 mod rng;
@@ -75,7 +70,6 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         () if options.calls.is_some() => calls(&options),
-        () if options.escape => escape::check(&options),
         () => check(&options),
     }
 }
@@ -100,7 +94,7 @@ fn check(options: &Options) -> ExitCode {
 /// `None`: the servers broke their promises, and the violation may follow from that.
 fn check_once(options: &Options) -> Option<ExitCode> {
     let mut rng = Rng::new(options.seed);
-    let settings = run::server_settings(&mut rng, options.aim);
+    let settings = run::server_settings(&mut rng);
     let minutes = options.duration.as_secs_f64() / 60.0;
     println!("seed {}: {minutes:.1} minutes, {settings:?}", options.seed);
     let dir = tempfile::tempdir().expect("a directory for the run");
@@ -149,7 +143,5 @@ fn print_summary(outcome: &Outcome) {
     println!("faults during that pause: {}", outcome.pause_faults);
     println!("faults: {}", outcome.fault_summary);
     println!("exits of contenders: {}", outcome.exits);
-    println!("contenders under faults of network and servers, by phase:\n{}", outcome.phases);
-    println!("lost locks, and the time from a command's last sign of life to its node's deletion:");
-    println!("{}", outcome.losses);
+    println!("{}", outcome.slack);
 }

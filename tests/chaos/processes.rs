@@ -1,18 +1,22 @@
-//! Finds and kills the processes of a zklock by `/proc`.
+//! Finds the processes of a run, and kills a zklock with all its processes.
 
-use crate::support::{WORKER, children_of, is_alive, is_stopped, try_for};
+use crate::contender::Place;
+use crate::support::{children_of, is_alive, is_stopped, processes_of, try_for};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 use std::time::Duration;
 
-pub(crate) fn worker_of(zklock: Pid) -> Option<Pid> {
-    // The second is the name that one of the mistakes in tests/mistakes gives it.
-    let is_name = |name: &str| [WORKER, "zklock-worker"].contains(&name);
-    let is_worker = |pid: &Pid| {
-        fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| is_name(name.trim_end()))
+/// The processes with the marker of this run, and those that name its directory: some of a job have no environment.
+pub(crate) fn of_run(place: &Place) -> Vec<(Pid, String)> {
+    let names_it = |pid: &Pid| {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains(&*place.dir.to_string_lossy())
     };
-    children(zklock).into_iter().find(is_worker)
+    let pids = fs::read_dir("/proc").expect("/proc").flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).map(Pid::from_raw);
+    let named = pids.filter(names_it).map(|pid| (pid, "names the directory of the run".to_owned()));
+    processes_of(&place.marker).into_iter().chain(named).collect()
 }
 
 /// Kills a zklock and all its processes, as a crash of its host would.

@@ -2,15 +2,16 @@
 
 use crate::checker::Numbers;
 use crate::contender::Place;
-use crate::fault::{Plan, Reach};
+use crate::fault::{Moment, Plan, Reach};
 use crate::final_check::check_after_healing;
 use crate::harness::{HOSTS, Harness};
 use crate::history::History;
 use crate::injector::Injector;
 use crate::invocation::LOCKS;
+use crate::job::Workplace;
 use crate::lan;
-use crate::options::{Aim, Options};
-use crate::slack::{Slack, outlived, slack};
+use crate::options::Options;
+use crate::slack::{self, Slack, outlived};
 use crate::support::clock;
 use crate::support::network::{Network, ServerSettings};
 use crate::support::{Fault, Observer, Rng, Server, kill_all, new_marker};
@@ -25,10 +26,9 @@ use std::time::{Duration, Instant};
 
 /// The pause after all faults were healed.
 const HEALED_PAUSE: Duration = Duration::from_secs(4);
-/// The longest time that a fault waits for its preconditions before it is skipped.
+/// The longest time that a fault waits before it is skipped: for another one to end, and for its moment.
 const MAX_DELAY: Duration = Duration::from_secs(1);
-/// The same for a fault that needs a holder with a long job.
-const MAX_DELAY_FOR_A_HOLDER: Duration = Duration::from_secs(6);
+const MAX_DELAY_TO_A_MOMENT: Duration = Duration::from_secs(4);
 const READ_LOGS: Duration = Duration::from_secs(20);
 /// A nap that takes longer by this is a standstill of the machine.
 const STANDSTILL: Duration = Duration::from_millis(250);
@@ -49,32 +49,23 @@ pub(crate) struct Outcome {
     pub(crate) fault_summary: String,
     pub(crate) last_faults: String,
     pub(crate) exits: String,
-    /// See [`Phases::table`](crate::phases::Phases::table).
-    pub(crate) phases: String,
-    /// The table of lost locks and their slack.
-    pub(crate) losses: String,
+    /// See [`slack::told`].
+    pub(crate) slack: String,
     pub(crate) took: Duration,
 }
 
 /// The settings of the servers, drawn from the seed.
-pub(crate) fn server_settings(rng: &mut Rng, aim: Option<Aim>) -> ServerSettings {
-    let drawn = ServerSettings { tick_ms: rng.pick(&[400, 500]), sync_limit: rng.pick(&[5, 8]) };
-    match aim {
-        // A deposed leader answers `sync` for as long as it tolerates its followers' silence.
-        Some(Aim::Sync) => ServerSettings { tick_ms: 400, sync_limit: 15 },
-        // A longer tick ends a session later; its rounding could hide the mistake.
-        Some(Aim::Newest | Aim::Connect) => ServerSettings { tick_ms: 400, ..drawn },
-        _ => drawn,
-    }
+pub(crate) fn server_settings(rng: &mut Rng) -> ServerSettings {
+    ServerSettings { tick_ms: rng.pick(&[400, 500]), sync_limit: rng.pick(&[5, 8]) }
 }
 
 pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, dir: &Path) -> Outcome {
     let wires: &dyn Wires = if options.hosts {
-        &lan::start(settings, options.servers, HOSTS + 1)
+        &lan::start(settings, options.servers, HOSTS)
     } else {
         // On a busy machine another process can take a port between the choice of the port and the start of the server.
-        let attempt = || catch_unwind(|| Network::start(settings, HOSTS + 1)).ok();
-        &attempt().or_else(attempt).unwrap_or_else(|| Network::start(settings, HOSTS + 1))
+        let attempt = || catch_unwind(|| Network::start(settings, HOSTS)).ok();
+        &attempt().or_else(attempt).unwrap_or_else(|| Network::start(settings, HOSTS))
     };
     let observer = Observer::new(&wires.direct());
     for lock in LOCKS {
@@ -84,7 +75,7 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
     let place = Place {
         dir: dir.to_owned(),
         marker: new_marker(),
-        history: history.path().to_owned(),
+        jobs: Workplace::new(dir, history.path()),
         hosts: wires.hosts(),
     };
     let harness = Harness::new(place, history, Duration::from_millis(u64::from(settings.tick_ms) * 2));
@@ -93,10 +84,9 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
         let mut plan = Plan::new(rng.fork(), options);
         for host in 0..HOSTS {
             let (mut rng, harness) = (rng.fork(), &harness);
-            scope.spawn(move || harness.run_slot(host, &mut rng, options.aim));
+            scope.spawn(move || harness.run_slot(host, &mut rng));
         }
         scope.spawn(|| log_standstills(&harness));
-        scope.spawn(|| harness.run_dedicated_slot());
         let course = AssertUnwindSafe(|| {
             let mut injector = Injector::new(wires, &harness, &observer);
             inject_faults(&mut injector, &mut plan, began + options.duration);
@@ -114,18 +104,18 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
     });
     let broken_servers = lost_transactions(&logged(wires))
         .or_else(|| violation.as_ref().and_then(|_| serves_nobody(wires, &observer)));
+    let numbers = harness.history.at_end(|checker| checker.numbers.clone());
     Outcome {
         violation,
         broken_servers,
-        pause_faults: harness.faults.within(&harness.history.numbers().longest_pause),
-        numbers: harness.history.numbers(),
+        pause_faults: harness.faults.within(&numbers.longest_pause),
+        numbers,
         excerpt: harness.history.excerpt(),
         faults: harness.faults.count(),
         fault_summary: harness.faults.summary(),
         last_faults: harness.faults.last(12),
         exits: harness.exits(),
-        phases: harness.phases(),
-        losses: harness.losses(&slacks(wires, &harness)),
+        slack: slack::told(&slacks(wires, &harness)),
         took,
     }
 }
@@ -133,8 +123,8 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
 /// The slack of each section.
 fn slacks(wires: &dyn Wires, harness: &Harness) -> HashMap<String, Slack> {
     // The sections first: the logs must be at least as new.
-    let sections = harness.history.last_seen();
-    slack(&sections, &removals(&logged(wires)))
+    let sections = harness.history.at_end(|checker| checker.last_seen());
+    slack::slack(&sections, &removals(&logged(wires)))
 }
 
 /// What the servers do if they give an independent client no answer after all faults were healed.
@@ -185,9 +175,18 @@ fn inject_faults(injector: &mut Injector<'_>, plan: &mut Plan, until: Instant) {
             wait(injector, HEALED_PAUSE);
         }
         wait(injector, draw.after);
-        let wait_limit = if draw.fault.targets_holder() { MAX_DELAY_FOR_A_HOLDER } else { MAX_DELAY };
-        let latest = until.min(Instant::now() + wait_limit);
-        while Instant::now() < latest && injector.harness.violation().is_none() && !injector.begin(&draw) {
+        if draw.moment != Moment::Any {
+            let latest = until.min(Instant::now() + MAX_DELAY_TO_A_MOMENT);
+            if let Some(met) = injector.await_moment(&draw, latest) {
+                injector.begin(&draw, Some(&met));
+            }
+            continue;
+        }
+        let latest = until.min(Instant::now() + MAX_DELAY);
+        while Instant::now() < latest
+            && injector.harness.violation().is_none()
+            && !injector.begin(&draw, None)
+        {
             wait(injector, Duration::from_millis(50));
         }
     }

@@ -66,7 +66,8 @@ pub(crate) struct Section {
     pub(crate) began_at: Duration,
     pub(crate) last_at: Duration,
     pub(crate) ended: bool,
-    pub(crate) zklock_ended: Option<Duration>,
+    /// When its last process must be gone.
+    pub(crate) gone: Option<Duration>,
 }
 
 impl Section {

@@ -3,8 +3,7 @@
 use crate::checker::LastSeen;
 use crate::support::clock;
 use crate::transaction_log::Removal;
-use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write;
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// The history and the servers' logs have milliseconds of two clocks.
@@ -40,38 +39,15 @@ pub(crate) fn outlived(slack: &HashMap<String, Slack>) -> Option<String> {
     })
 }
 
-/// Contenders that lost the lock, and the fault that caused it.
-#[derive(Default)]
-pub(crate) struct Losses(Vec<(String, String)>);
-
-impl Losses {
-    pub(crate) fn add(&mut self, name: &str, cause: String) {
-        self.0.push((name.to_owned(), cause));
-    }
-
-    /// For each fault: how often it cost the lock, how often the node was then deleted with its session, and the least
-    /// and the median slack of those. Where zklock itself deletes the node, it does so as soon as the command is gone.
-    pub(crate) fn table(&self, slack: &HashMap<String, Slack>) -> String {
-        let mut rows: BTreeMap<&str, (usize, Vec<i64>)> = BTreeMap::new();
-        for (name, cause) in &self.0 {
-            let with_session = slack.get(name).filter(|slack| slack.with_session);
-            for row in ["all", cause] {
-                let (losses, millis) = rows.entry(row).or_default();
-                *losses += 1;
-                millis.extend(with_session.map(|slack| slack.millis));
-            }
-        }
-        let mut text = String::from("fault            losses  sessions ended  least slack (ms)  median\n");
-        for (cause, (losses, mut millis)) in rows {
-            millis.sort_unstable();
-            let format_millis = |millis: Option<&i64>| millis.map_or("-".to_owned(), ToString::to_string);
-            let (least, median) =
-                (format_millis(millis.first()), format_millis(millis.get(millis.len() / 2)));
-            writeln!(text, "{cause:<16} {losses:>6} {:>15} {least:>17} {median:>7}", millis.len())
-                .expect("a string");
-        }
-        text
-    }
+/// How many nodes a server deleted with their session, and the least time to spare of these. Where zklock itself deletes
+/// the node, it does so as soon as the command is gone.
+pub(crate) fn told(slack: &HashMap<String, Slack>) -> String {
+    let with_session: Vec<_> = slack.values().filter(|slack| slack.with_session).collect();
+    let least = with_session.iter().map(|slack| slack.millis).min();
+    let least = least.map_or(String::new(), |least| {
+        format!(", at least {least} ms after the command's last sign of life")
+    });
+    format!("{} sessions of holders ended{least}", with_session.len())
 }
 
 fn millis(time: Duration) -> i64 {

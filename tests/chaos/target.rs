@@ -25,25 +25,42 @@ impl Injector<'_> {
         first.or_else(|| one_of(others))
     }
 
-    /// A node of one of the locks, and its owner by the pid in its data. `None` if the servers don't answer in time.
-    fn node(&self, draw: &Draw) -> Option<(&'static str, String, Arc<Contender>)> {
-        let lock = LOCKS[if draw.choice.is_multiple_of(2) { 0 } else { draw.choice / 2 % LOCKS.len() }];
+    /// A node of one of the locks, or that of this contender; and its owner by the pid in its data. `None` if the servers
+    /// don't answer in time.
+    fn node(
+        &self,
+        draw: &Draw,
+        met: Option<&Arc<Contender>>,
+    ) -> Option<(&'static str, String, Arc<Contender>)> {
+        let drawn = LOCKS[if draw.choice.is_multiple_of(2) { 0 } else { draw.choice / 2 % LOCKS.len() }];
+        let lock = met.map_or(drawn, |met| met.invocation.locks[0]);
+        let owner_of = |node: &String| {
+            let data = self.observer.data(&format!("{lock}/{node}"))?;
+            let record: serde_json::Value = serde_json::from_str(&data).ok()?;
+            let pid = record["pid"].as_u64()?;
+            self.harness.running().into_iter().find(|contender| contender.has_pid(pid))
+        };
+        let search = || {
+            let mut nodes = self.observer.children(lock);
+            let first = draw.choice / 10 % nodes.len().max(1);
+            nodes.rotate_left(first);
+            let mut found = nodes.into_iter().filter_map(|node| Some((owner_of(&node)?, node)));
+            match met {
+                Some(met) => found.find(|(owner, _)| Arc::ptr_eq(owner, met)),
+                None => found.next(),
+            }
+        };
         // An observer without an answer panics, and can be used again.
-        let ask_observer =
-            |ask: &dyn Fn() -> Option<String>| catch_unwind(AssertUnwindSafe(ask)).ok().flatten();
-        let node = ask_observer(&|| {
-            let nodes = self.observer.children(lock);
-            nodes.get(draw.choice / 10 % nodes.len().max(1)).cloned()
-        })?;
-        let data = ask_observer(&|| self.observer.data(&format!("{lock}/{node}")))?;
-        let record: serde_json::Value = serde_json::from_str(&data).ok()?;
-        let pid = record["pid"].as_u64()?;
-        let owner = self.harness.running().into_iter().find(|contender| contender.has_pid(pid))?;
+        let (owner, node) = catch_unwind(AssertUnwindSafe(search)).ok().flatten()?;
         Some((lock, node, owner))
     }
 
-    pub(crate) fn inject_into_node(&self, draw: &Draw) -> Option<Injected<'static>> {
-        let (lock, node, owner) = self.node(draw)?;
+    pub(crate) fn inject_into_node(
+        &self,
+        draw: &Draw,
+        met: Option<&Arc<Contender>>,
+    ) -> Option<Injected<'static>> {
+        let (lock, node, owner) = self.node(draw, met)?;
         // Noted first: the contender may exit before the change returns.
         if !owner.apply(draw.fault) {
             return None;
@@ -56,7 +73,7 @@ impl Injector<'_> {
                 self.harness.run_admin_command(&arguments, move || owner.is_revoked(path));
             }
             Fault::DeleteNode => {
-                self.harness.history.evict(owner.name());
+                self.harness.history.at_end(|checker| checker.evict(owner.name()));
                 let delete = || self.observer.call("delete", move |client| client.delete(&path, None)).ok();
                 catch_unwind(AssertUnwindSafe(delete)).ok();
             }

@@ -130,17 +130,34 @@ impl History {
     }
 }
 
-/// Parses lines of `begin|alive|end NAME TOKEN NANOS`. The lines of one section have the same name and token.
+/// What a job has written: `begin|alive|end NAME TOKEN NANOS`, and after `begin` perhaps more.
+pub(crate) struct Line<'a> {
+    pub(crate) word: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) token: u64,
+    pub(crate) time: u128,
+    pub(crate) more: &'a [&'a str],
+}
+
+impl<'a> Line<'a> {
+    /// Reads the words of a line.
+    pub(crate) fn of(words: &'a [&'a str]) -> Result<Self, &'static str> {
+        let [word, name, token, time, more @ ..] = words else {
+            return Err("not four words");
+        };
+        let token = token.parse().map_err(|_| "no token")?;
+        let time = time.parse().map_err(|_| "no time")?;
+        Ok(Self { word, name, token, time, more })
+    }
+}
+
+/// The lines of one section have the same name and token.
 fn parse(text: &str) -> Result<Vec<Section>, String> {
     let mut sections: Vec<Section> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let wrong = |why: &str| format!("line {}: {why}: {line}", number + 1);
         let words: Vec<_> = line.split(' ').collect();
-        let [word, name, token, time] = words[..] else {
-            return Err(wrong("not four words"));
-        };
-        let token: u64 = token.parse().map_err(|_| wrong("no token"))?;
-        let time: u128 = time.parse().map_err(|_| wrong("no time"))?;
+        let Line { word, name, token, time, .. } = Line::of(&words).map_err(wrong)?;
         let known = sections
             .iter_mut()
             .rfind(|section| section.name == name && section.token == token && !section.ended);

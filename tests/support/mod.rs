@@ -59,7 +59,7 @@ pub(crate) use {
     ensemble::{Ensemble, EnsembleBuilder},
     fault::{Fault, Target},
     helper::{name_service, signal_counter, signal_counters, signal_printer, skewed_clock, without_lists},
-    history::{History, Section},
+    history::{History, Line, Section},
     inspect::{
         Held, Hung, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped,
         limit_open_files, status_of, thaw, worker_of,

@@ -4,9 +4,9 @@
 //! spare the next waiter's zone. The traffic between followers and leader also goes through proxies, but elections use
 //! direct connections.
 
-use crate::support::{Proxy, Server, ServerBuilder, free_port, op};
+use crate::support::{Proxy, Server, ServerBuilder, free_port};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub(crate) const SERVERS: usize = 3;
 
@@ -129,19 +129,6 @@ impl Network {
             link.refuse_new(true);
             link.cut_all();
         }
-    }
-
-    /// Waits until a client in the zone sends a confirmation to this server; returns false if none did in time.
-    pub(crate) fn await_confirmation(&self, zone: usize, server: usize, within: Duration) -> bool {
-        let (link, until) = (&self.clients[zone][server], Instant::now() + within);
-        let before = link.count(op::MULTI);
-        while link.count(op::MULTI) == before {
-            if Instant::now() > until {
-                return false;
-            }
-            thread::sleep(Duration::from_millis(2));
-        }
-        true
     }
 
     /// Blocks all traffic between this server and the others.

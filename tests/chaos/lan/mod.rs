@@ -125,9 +125,12 @@ impl Lan {
         let (server, other) = if rng.chance(50) { (leader, follower) } else { (follower, leader) };
         let from = &self.server_machines[server];
         let to = if rng.chance(50) { &self.server_machines[other] } else { &self.hosts[0] };
+        self.move_to(from, to, rng.chance(50))
+    }
+
+    fn move_to<'a>(&'a self, from: &'a Machine, to: &'a Machine, told: bool) -> (String, Box<dyn Fn() + 'a>) {
         from.loses(from.address);
         to.has(from.address);
-        let told = rng.chance(50);
         if told {
             self.forget_neighbours();
         }

@@ -2,8 +2,8 @@
 
 use crate::support::lan::Lan;
 use crate::support::machine::Machine;
-use crate::support::packets::{Rules, Way};
-use crate::support::{DEADLINE, Fault, wait_until};
+use crate::support::packets::Way;
+use crate::support::{DEADLINE, Fault, Rng, wait_until};
 use std::io::{ErrorKind, Read, Result, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -12,9 +12,17 @@ use std::time::Duration;
 const ANSWER: Duration = Duration::from_millis(400);
 const ATTEMPTS: usize = 100;
 
+/// Whether an open connection still gets an answer, and whether a new one can be opened.
+const PACKETS: [(Fault, bool, bool); 5] = [
+    (Fault::LosePackets, false, false),
+    (Fault::LoseLarge, true, true),
+    (Fault::ResetPackets, false, false),
+    (Fault::LoseSyn, true, false),
+    (Fault::ForgetConnections, false, true),
+];
+
 /// A host and a server, before a run.
 struct Pair<'a> {
-    lan: &'a Lan,
     host: &'a Machine,
     server: &'a Machine,
     address: SocketAddr,
@@ -23,121 +31,48 @@ struct Pair<'a> {
 /// Panics with the name of a fault that doesn't happen or doesn't end.
 pub(super) fn check(lan: &Lan) {
     let address = lan.servers[0].connect_string().parse().expect("an address");
-    let pair = Pair { lan, host: &lan.hosts[0], server: &lan.server_machines[0], address };
-    pair.lost_packets();
-    pair.lost_third();
-    pair.lost_large_packets();
-    pair.resets();
-    pair.lost_syn();
-    pair.forgotten_connections();
+    let pair = Pair { host: &lan.hosts[0], server: &lan.server_machines[0], address };
+    for (fault, answers, opens) in PACKETS {
+        let open = pair.connect().expect("a connection");
+        let heal = pair.lose(fault);
+        assert_eq!(ask(open, b"ruok").is_ok(), answers, "{fault}: an answer on an open connection");
+        let new = pair.connect().map_err(|error| error.kind());
+        assert_eq!(new.is_ok(), opens, "{fault}: a new connection");
+        let is_reset = matches!(new, Err(ErrorKind::ConnectionRefused));
+        assert_eq!(is_reset, fault == Fault::ResetPackets, "{fault}: {new:?}");
+        if let (Ok(new), Fault::LoseLarge) = (new, fault) {
+            let large = [b"ruok".as_slice(), &[0; 500]].concat();
+            assert!(ask(new, &large).is_err(), "a large packet arrives");
+        }
+        heal();
+        pair.is_healed(fault);
+    }
+    let heal = pair.lose(Fault::LoseThird);
+    let mut attempts = (0..ATTEMPTS).map(|_| pair.host.connect(pair.address, ANSWER / 4).is_ok());
+    let first = attempts.next();
+    assert!(attempts.any(|is_open| Some(is_open) != first), "a third is lost: all attempts end alike");
+    heal();
+    pair.is_healed(Fault::LoseThird);
     for fault in [Fault::Unplug, Fault::RemoveAddress, Fault::ChangeAddress] {
         let back = super::disconnect(fault, pair.server);
         assert!(pair.connect().is_err(), "{fault}: a connection can be opened");
         back();
         pair.is_healed(fault);
     }
-    pair.moved_address();
-    pair.moved_address_that_was_there_first();
+    let (_, back) = lan.move_to(pair.server, &lan.hosts[1], true);
+    let error = pair.connect().expect_err("the address is elsewhere");
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "by a machine without a server");
+    back();
+    pair.is_healed(Fault::MoveAddress);
 }
 
 impl Pair<'_> {
-    fn lost_packets(&self) {
-        for way in [self.there(), self.back()] {
-            let open = self.connect().expect("a connection");
-            let cut = Rules::cut(&[way], "");
-            assert!(ask(open, b"ruok").is_err(), "packets aren't lost");
-            cut.delete();
-            self.is_healed(Fault::LosePackets);
-        }
-    }
-
-    fn lost_third(&self) {
-        let cut = Rules::cut(&[self.there()], super::A_THIRD);
-        let (mut opened, mut lost) = (0, 0);
-        for _ in 0..ATTEMPTS {
-            let attempt = self.host.connect(self.address, ANSWER / 4);
-            *if attempt.is_ok() { &mut opened } else { &mut lost } += 1;
-            if opened > 0 && lost > 0 {
-                break;
-            }
-        }
-        assert!(opened > 0 && lost > 0, "a third is lost: {opened} attempts succeed, {lost} fail");
-        cut.delete();
-        self.is_healed(Fault::LoseThird);
-    }
-
-    fn lost_large_packets(&self) {
-        let cut = Rules::cut(&[self.there()], &super::larger_than(300));
-        let large = [b"ruok".as_slice(), &[0; 500]].concat();
-        let ask = |text: &[u8]| self.connect().and_then(|open| ask(open, text));
-        assert!(ask(&large).is_err(), "a large packet arrives");
-        assert!(ask(b"ruok").is_ok(), "a small packet is lost");
-        cut.delete();
-        self.is_healed(Fault::LoseLarge);
-    }
-
-    fn resets(&self) {
-        let open = self.connect().expect("a connection");
-        let rejects = Rules::reject(&[self.there()]);
-        let error = ask(open, b"ruok").expect_err("no reset");
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset, "an open connection");
-        let error = self.connect().expect_err("no reset");
-        assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "a new connection");
-        for reject in rejects {
-            reject.delete();
-        }
-        self.is_healed(Fault::ResetPackets);
-    }
-
-    fn lost_syn(&self) {
-        let open = self.connect().expect("a connection");
-        let cut = Rules::cut(&[self.there()], super::SYN);
-        assert!(self.connect().is_err(), "a new connection can be opened");
-        assert!(ask(open, b"ruok").is_ok(), "an open connection is lost too");
-        cut.delete();
-        self.is_healed(Fault::LoseSyn);
-    }
-
-    fn forgotten_connections(&self) {
-        let open = self.connect().expect("a connection");
-        let cut = Rules::forget(&self.there()).expect("an open connection");
-        assert!(ask(open, b"ruok").is_err(), "an open connection isn't forgotten");
-        self.is_healed(Fault::ForgetConnections);
-        cut.delete();
-    }
-
-    fn moved_address(&self) {
-        let (server, other) = (self.server, &self.lan.hosts[1]);
-        server.loses(server.address);
-        other.has(server.address);
-        self.lan.forget_neighbours();
-        let error = self.connect().expect_err("the address is elsewhere");
-        assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "by a machine without a server");
-        other.loses(server.address);
-        server.has(server.address);
-        self.lan.forget_neighbours();
-        self.is_healed(Fault::MoveAddress);
-    }
-
-    /// A machine without its own address gets a server's, and keeps its own when that one goes back.
-    fn moved_address_that_was_there_first(&self) {
-        let (server, host) = (self.server, self.host);
-        host.loses(host.address);
-        server.loses(server.address);
-        host.has(server.address);
-        host.has(host.address);
-        host.loses(server.address);
-        server.has(server.address);
-        self.lan.forget_neighbours();
-        self.is_healed(Fault::RemoveAddress);
+    fn lose(&self, fault: Fault) -> Box<dyn Fn()> {
+        super::lose(fault, &[self.there()], &mut Rng::new(1)).expect("an open connection")
     }
 
     fn there(&self) -> Way {
         (vec![self.host.clone()], vec![self.server.clone()])
-    }
-
-    fn back(&self) -> Way {
-        (vec![self.server.clone()], vec![self.host.clone()])
     }
 
     fn connect(&self) -> Result<TcpStream> {

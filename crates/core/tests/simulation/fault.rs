@@ -1,7 +1,7 @@
-//! Every fault by name: those of `scripts/chaos`, of `scripts/chaos --escape` and of `scripts/simulate`.
+//! Every fault by name: those of `scripts/chaos` and of `scripts/simulate`.
 //!
 //! A new fault is a variant and its row here, and an arm where each of the programs injects it: the real one in
-//! `process_fault.rs` (processes, also for `--escape`), `tests/chaos/target.rs` (lock nodes) or
+//! `process_fault.rs` (processes), `tests/chaos/target.rs` (lock nodes) or
 //! `tests/chaos/injection.rs` (servers), and `tests/chaos/proxies.rs` or `tests/chaos/lan/` (links); the simulated one in
 //! `host/faults.rs` beside this file.
 
@@ -34,10 +34,6 @@ pub(crate) enum Fault {
     ///
     /// They depose it when they notice, and it steps down when it notices.
     IsolateLeader,
-    /// The same, and the others notice immediately
-    ///
-    /// The old leader acts as leader long after another is elected. The holder's host is confined to it.
-    DeposeLeader,
     /// Nothing passes between a follower and the others
     IsolateFollower,
     /// Nothing passes between any server and the others
@@ -52,27 +48,18 @@ pub(crate) enum Fault {
     DeafenFollower,
     /// A server applies commits late
     LagServer,
-    /// The answer to a connect request is late, and its server isolated
-    ///
-    /// It is isolated except for a moment in which the client acquires the lock: the leader receives nothing of that
-    /// session after its beginning.
-    LateConnect,
-    /// The holder's follower is isolated, except for a moment in which it confirms a write
-    PulseFollower,
     /// The connections to the servers are closed
     CutClients,
     /// Nothing reaches the servers
     BlackholeToServers,
     /// Nothing reaches zklock
     BlackholeToClients,
-    /// Nothing reaches the servers or comes back; with --escape until the lease has ended
+    /// Nothing reaches the servers or comes back
     Blackhole,
     /// The same, with one server
     BlackholeOneServer,
     /// The connection to the servers is slow for a while
     Delay,
-    /// The connection has a constant delay, and no other fault
-    SlowConnection,
     /// The next request of a kind is lost, and the connection with it
     LoseRequest,
     /// The next request of a kind is carried out, and the connection is cut instead of the answer
@@ -115,9 +102,9 @@ pub(crate) enum Fault {
     KillCommand,
     /// kill -9 of the command's first process
     KillFirstProcess,
-    /// STOP the monitor, and CONT; with --escape when the next holder runs
+    /// STOP the monitor, and CONT
     StopMonitor,
-    /// STOP the worker, and CONT; with --escape when the next holder runs
+    /// STOP the worker, and CONT
     StopWorker,
     /// STOP the worker; as soon as it is resumed, STOP the monitor
     StopWorkerThenMonitor,
@@ -136,8 +123,6 @@ pub(crate) enum Fault {
     /// An administrator revokes the lock
     Revoke,
     /// An administrator deletes the lock node
-    ///
-    /// The next holder starts at once, so signs of life may come until the first zklock ends.
     DeleteNode,
     /// The machine that runs the test hung for a moment (not injected)
     Standstill,
@@ -168,7 +153,7 @@ pub(crate) struct Row {
     pub(crate) chaos: usize,
     pub(crate) hosts: usize,
     pub(crate) millis: Range<u64>,
-    /// Whether `scripts/chaos --escape` tries it.
+    /// Whether `scripts/chaos --escape` injects it.
     pub(crate) escapes: bool,
     /// Its weight in `scripts/simulate`.
     pub(crate) simulated: usize,
@@ -192,7 +177,6 @@ impl Fault {
             KillFollower => of(Servers).chaos(3, 200..3000).hosts(2),
             KillServer => of(Servers).simulated(10),
             IsolateLeader => of(Servers).chaos(4, 500..6000),
-            DeposeLeader => of(Servers).chaos(4, 5000..8500),
             IsolateFollower => of(Servers).chaos(4, 500..6000),
             IsolateServer => of(Servers).simulated(19),
             MuteLeader => of(Servers).chaos(3, 500..5000),
@@ -200,15 +184,12 @@ impl Fault {
             DeafenLeader => of(Servers).chaos(3, 500..5000),
             DeafenFollower => of(Servers).chaos(2, 500..5000),
             LagServer => of(Servers).simulated(9),
-            LateConnect => of(Servers).chaos(2, 13_000..13_000),
-            PulseFollower => of(Servers).chaos(4, 4000..6000),
             CutClients => of(Links).chaos(9, 0..0).simulated(12),
             BlackholeToServers => of(Links).chaos(8, 100..6000).simulated(8),
             BlackholeToClients => of(Links).chaos(8, 100..6000).simulated(7),
             Blackhole => of(Links).chaos(10, 100..6000).simulated(15).escapes(),
             BlackholeOneServer => of(Links).chaos(6, 100..6000),
             Delay => of(Links).chaos(7, 1000..5000),
-            SlowConnection => of(Links).chaos(4, 12_000..12_000),
             LoseRequest => of(Links).chaos(6, 1500..6000),
             LoseAnswer => of(Links).chaos(10, 1500..6000),
             LosePackets => of(Packets).hosts(20).lasts(100..6000),
@@ -228,7 +209,7 @@ impl Fault {
             KillHost => of(Processes).chaos(5, 0..0).hosts(3),
             KillBoth => of(Processes).chaos(6, 0..0).escapes(),
             KillFound => of(Processes).chaos(6, 0..0).escapes(),
-            KillCommand => of(Processes).escapes(),
+            KillCommand => of(Processes).chaos(5, 0..0).escapes(),
             KillFirstProcess => of(Processes).simulated(12),
             StopMonitor => of(Processes).chaos(6, 50..7000).simulated(6).escapes(),
             StopWorker => of(Processes).chaos(14, 50..7000).hosts(5).simulated(12).escapes(),
