@@ -66,7 +66,7 @@ pub(super) fn code(op: &Op) -> i32 {
 
 pub(super) fn encode(writer: &mut Writer, op: &Op) {
     match op {
-        Op::Create { path, data, acl: Acl { members: permissions, .. }, mode } => {
+        Op::Create { path, data, acl: Acl { everyone: permissions }, mode } => {
             let flags = match mode {
                 Mode::Persistent => 0,
                 Mode::Ephemeral => 1,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
 use crate::client::message::{NodePath, Request};
 use crate::client::{Client, ClientEvent, HostClock, Settings};
-use crate::ensemble::wire::{Acl, Op, ToServer};
+use crate::ensemble::wire::{Op, ToServer};
 use crate::ensemble::{Config, ConnId, Direction, Ensemble, Output};
 
 const MS: u64 = 1_000_000;
@@ -153,7 +153,6 @@ impl Stage for Simulated {
             timeout: nanos(timeout),
             deadline: None,
             clock: HostClock { start: 1_000_000_000_000, drift_ppb: 100_000, slept: 0 },
-            acl: Acl::OPEN,
             seed: self.seed + who as u64,
         };
         let client = Client::open(&mut self.ensemble, settings, who as u64);

@@ -36,17 +36,14 @@ impl World {
     /// Checks that no command runs whose lock excludes this one. Called before a command starts or continues.
     pub(crate) fn check_exclusion(&mut self, index: usize) {
         for lock in self.zklocks[index].contender.locks.clone() {
-            let holder = self.holder(index, lock);
-            let Zklock { contender: Contender { mode, .. }, node_deleted, .. } = self.zklocks[holder];
+            let Zklock { contender: Contender { mode, .. }, node_deleted, .. } = self.zklocks[index];
             if node_deleted {
                 // zklock is about to learn of the deletion.
                 continue;
             }
             let running: BTreeSet<usize> = (0..self.zklocks.len())
                 .filter(|&other| self.zklocks[other].contender.locks.contains(&lock))
-                .filter(|&other| self.needs_the_lock(other))
-                .map(|other| self.holder(other, lock))
-                .filter(|&other| other != holder)
+                .filter(|&other| other != index && self.needs_the_lock(other))
                 .filter(|&other| !self.zklocks[other].node_deleted)
                 // docs/safety.md names this limit: neither process of a zklock can act.
                 .filter(|&other| !self.zklocks[other].no_process_can_act() && !self.has_slept(other))
@@ -63,6 +60,11 @@ impl World {
         }
     }
 
+    /// Whether a process of the command runs that the lock has to protect.
+    fn needs_the_lock(&self, index: usize) -> bool {
+        self.zklocks[index].command.as_ref().is_some_and(|command| command.needs_the_lock(self.now))
+    }
+
     /// Checks a zklock whose host was suspended, once zklock has had a moment to stop a command whose lease ended
     /// meanwhile.
     pub(crate) fn check_resumed(&mut self, index: usize) {
@@ -77,9 +79,6 @@ impl World {
         self.check_exclusion(index);
         self.check_once(index);
         let zklock = &self.zklocks[index];
-        if zklock.contender.is_refused() {
-            self.checks.violated(|| format!("zklock {index} starts its command, and lacks a permission"));
-        }
         if zklock.missing {
             self.checks.violated(|| {
                 format!("zklock {index} starts its command, and its last list doesn't have its node")
@@ -159,8 +158,6 @@ impl World {
                 format!("zklock {index} exits with {exit:?}, and its command ended with {natural:?}")
             });
         }
-        self.check_refused(index, exit);
-        self.check_inner_exit(index, exit);
         self.check_signal(index, exit);
         self.check_released(index);
         let zklock = &self.zklocks[index];
@@ -181,10 +178,6 @@ impl World {
         });
         let left = self.nodes_of(index);
         let was_cut = was_cut || self.scenario.aim.is_some();
-        // A killed process can't close its session, and without these permissions no other process can find the node or
-        // delete it.
-        let goes_with_session = zklock.was_hit && !zklock.contender.may_clean();
-        let was_cut = was_cut || goes_with_session;
         // The worker may still be running alone to delete the node.
         if !left.is_empty() && !is_slow && !was_cut && !self.zklocks[index].works() {
             self.checks.violated(|| format!("zklock {index} is gone, and its node isn't: {left:?}"));
@@ -208,7 +201,7 @@ impl World {
         if let Some(violation) = self.checks.violation.take() {
             return Err(violation);
         }
-        if let Some(index) = (0..self.zklocks.len()).find(|&index| !self.is_done(index)) {
+        if let Some(index) = self.zklocks.iter().position(|zklock| !zklock.is_over()) {
             let worker = &self.zklocks[index].worker;
             return Err(format!("zklock {index} never ends: {:?}", worker.driver));
         }

@@ -74,39 +74,18 @@ impl Command {
         Self { started: now, processes, reaped: false, ended_by_itself: false, may_be_killed, unseen: None }
     }
 
-    /// A command that is itself a zklock and ends when that zklock does. Before it has begun, a signal ends it
-    /// immediately.
-    pub(crate) fn inner(now: u64) -> Self {
-        let (lasts, exit) = (u64::MAX / 4, Exit::Code(0));
-        Self::start(&CommandBehaviour { lasts, exit, obeys: Some(0), others: vec![] }, now)
-    }
-
     /// Kills the leader from outside, unless it is dead.
     pub(crate) fn kill_leader(&mut self, now: u64) {
         if !self.leader().dead {
-            self.processes[0].stopped = None;
-            self.leader_ends(Exit::Signal(SIGKILL), now);
+            let leader = &mut self.processes[0];
+            (leader.stopped, leader.ends, leader.exit) = (None, now, Exit::Signal(SIGKILL));
+            self.may_be_killed = true;
         }
     }
 
     /// Another process than zklock killed the leader, so the remaining processes must end.
     pub(crate) fn was_killed(&self) -> bool {
         self.may_be_killed && self.leader().exit == Exit::Signal(SIGKILL)
-    }
-
-    /// Another process replaces the leader.
-    pub(crate) fn becomes(&mut self, other: Self) {
-        self.may_be_killed |= other.may_be_killed;
-        let mut started = other.processes;
-        self.processes[0] = started.remove(0);
-        self.processes.extend(started);
-    }
-
-    /// The leader ends now.
-    pub(crate) fn leader_ends(&mut self, exit: Exit, now: u64) {
-        let leader = &mut self.processes[0];
-        (leader.ends, leader.exit) = (now, exit);
-        self.may_be_killed |= exit == Exit::Signal(SIGKILL);
     }
 
     pub(crate) fn leader(&self) -> &Process {

@@ -10,8 +10,6 @@
 //! | `sessions` | the sessions of each zklock |
 //! | `scenario` | scenarios drawn from a seed: contenders and faults |
 //! | `fault` | every fault by name, also those of `scripts/chaos` |
-//! | `nesting` | zklocks inside the commands of other zklocks |
-//! | `acl_setup` | ACLs: which zklocks may use the locks |
 //! | `aim` | faults that wait for the moment at which they do the most harm |
 //! | `explore` | a few zklocks under every schedule within a bound |
 //! | `checks`, `bounds` | checks at every step and at the end; upper bounds on times |
@@ -27,7 +25,6 @@
 #![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
 #![allow(missing_docs, unreachable_pub, reason = "names and the head of each file are the documentation")]
 
-mod acl_setup;
 mod aim;
 mod bounds;
 mod checks;
@@ -38,7 +35,6 @@ mod explore;
 #[allow(dead_code, reason = "`scripts/chaos` uses more of it")]
 mod fault;
 mod host;
-mod nesting;
 mod options;
 mod rng;
 mod scenario;

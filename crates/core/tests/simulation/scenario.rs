@@ -7,13 +7,11 @@ use zklock_core::exit::Exit;
 use zklock_core::queue::name::Mode;
 use zklock_core::signal::{SIGHUP, SIGKILL};
 
-use super::acl_setup::AclSetup;
 use super::aim::Aim;
 use super::client::HostClock;
 use super::command::{CommandBehaviour, Other};
 use super::fault::Fault;
 use super::host::{Pace, Stall};
-use super::nesting::{self, Origin};
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -34,9 +32,6 @@ pub(crate) struct Scenario {
 #[derive(Debug, Clone)]
 pub(crate) struct Contender {
     pub(crate) starts: u64,
-    pub(crate) origin: Origin,
-    /// The zklock that is its command.
-    pub(crate) inner: Option<usize>,
     pub(crate) locks: Vec<&'static str>,
     pub(crate) mode: Mode,
     pub(crate) session_timeout: u64,
@@ -52,8 +47,6 @@ pub(crate) struct Contender {
     pub(crate) line: u64,
     /// The only server that it was told of, unless it knows all.
     pub(crate) server: Option<usize>,
-    /// The ACLs that it meets, if any.
-    pub(crate) acl_setup: Option<AclSetup>,
     /// Its host's clock: start and drift.
     pub(crate) clock: HostClock,
     pub(crate) pace: Pace,
@@ -81,20 +74,14 @@ impl Scenario {
         let count = rng.usize(2..=6);
         let mut contenders: Vec<Contender> =
             (0..count).map(|_| Contender::draw(&mut rng, kind, tick)).collect();
-        if rng.u8(0..6) == 0 && contenders.iter().all(|contender| contender.once_per.is_none()) {
-            AclSetup::draw(&mut rng, &mut contenders);
-        }
         let span = 5 * S * contenders.len() as u64;
         let mut faults: Vec<PlannedFault> =
             (0..rng.usize(0..=5)).map(|_| PlannedFault::draw(&mut rng, count, span)).collect();
-        if rng.u8(0..4) == 0 && contenders.iter().all(|contender| contender.acl_setup.is_none()) {
-            nesting::draw(&mut rng, &mut contenders, &mut faults);
-        }
         let servers = *pick(&mut rng, &[1, 3, 3, 3]);
         for contender in &mut contenders {
             contender.single_child = rng.u8(0..4) == 0;
         }
-        if contenders.iter().all(Contender::may_be_late) && rng.u8(0..8) == 0 {
+        if rng.u8(0..8) == 0 {
             if rng.bool() {
                 for contender in &mut contenders {
                     contender.stall = Some(Stall::draw(&mut rng, contender));
@@ -150,8 +137,6 @@ impl Contender {
     pub(crate) fn exact(session_timeout: u64, lasts: u64, kill: u64) -> Self {
         Self {
             starts: 0,
-            origin: Origin::Itself,
-            inner: None,
             locks: vec!["/locks/a"],
             mode: Mode::Exclusive,
             session_timeout,
@@ -164,15 +149,10 @@ impl Contender {
             command: CommandBehaviour { lasts, exit: Exit::Code(0), obeys: None, others: vec![] },
             line: 0,
             server: None,
-            acl_setup: None,
             clock: HostClock::default(),
             pace: Pace::Exact { kill },
             stall: None,
         }
-    }
-
-    fn may_be_late(&self) -> bool {
-        self.inner.is_none() && self.origin == Origin::Itself && self.acl_setup.is_none()
     }
 
     /// The time by which what it does may be late because its host is busy.
@@ -199,8 +179,6 @@ impl Contender {
         let once = kind == 4 && rng.bool();
         Self {
             starts: 1_000 * MS + rng.u64(0..8 * S),
-            origin: Origin::Itself,
-            inner: None,
             locks: match rng.u8(0..2) {
                 _ if !several => vec!["/locks/a"],
                 0 => vec!["/locks/a", "/locks/b"],
@@ -217,7 +195,6 @@ impl Contender {
             command: CommandBehaviour::draw(rng),
             line,
             server: None,
-            acl_setup: None,
             clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000, slept: 0 },
             pace: Pace::Drawn,
             stall: None,

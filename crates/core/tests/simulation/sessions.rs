@@ -5,7 +5,6 @@ use zklock_core::protocol::{Asker, LockIndex, QuestionIndex, Reply, Request, Ses
 use zklock_core::time::BootTime;
 
 use super::client::{Client, ClientEvent, HostClock, Settings};
-use super::ensemble::wire::Acl;
 use super::ensemble::{ConnId, Direction, Output};
 use super::world::{SessionOwner, World};
 
@@ -80,15 +79,8 @@ impl World {
         let id = self.sessions.len();
         let zone = self.zone(owner);
         let clock = self.host_clock(owner);
-        let settings = Settings {
-            zone,
-            servers: self.servers(owner),
-            timeout,
-            deadline,
-            clock,
-            acl: self.acl(owner),
-            seed: self.rng.u64(..),
-        };
+        let settings =
+            Settings { zone, servers: self.servers(owner), timeout, deadline, clock, seed: self.rng.u64(..) };
         let client = Client::open(&mut self.ensemble, settings, id as u64);
         self.sessions.push(OwnedSession { owner, key, client, deferred: vec![], session: 0 });
         self.dirty.push(id);
@@ -106,13 +98,6 @@ impl World {
     fn servers(&self, owner: SessionOwner) -> Vec<usize> {
         let known = self.zklocks.get(owner.zklock()).and_then(|zklock| zklock.contender.server);
         known.map_or_else(|| (0..self.scenario.servers).collect(), |server| vec![server])
-    }
-
-    fn acl(&self, owner: SessionOwner) -> Acl {
-        match owner {
-            SessionOwner::Operator => Acl::OPEN,
-            owner => self.zklocks[owner.zklock()].contender.acl(),
-        }
     }
 
     fn host_clock(&self, owner: SessionOwner) -> HostClock {

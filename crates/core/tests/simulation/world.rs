@@ -6,7 +6,6 @@ use fastrand::Rng;
 use zklock_core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use zklock_core::run::Input;
 
-use super::acl_setup;
 use super::aim::{Move, Progress};
 use super::bounds::LOOK_EVERY;
 use super::checks::Checks;
@@ -15,7 +14,6 @@ use super::ensemble::queue::Queue;
 use super::ensemble::{Config, ConnId, Direction, Ensemble};
 use super::fault::{Fault, Target};
 use super::host::Zklock;
-use super::nesting::Origin;
 use super::scenario::{PlannedFault, Scenario};
 use super::sessions::{ClientId, Counts, OwnedSession};
 use super::trace::Trace;
@@ -122,7 +120,6 @@ impl World {
             calm_since: 0,
             scenario,
         };
-        acl_setup::create_locks(&mut world.ensemble, &world.scenario.contenders);
         for index in 0..world.zklocks.len() {
             let delay = world.zklocks[index].contender.line;
             for server in 0..world.scenario.servers {
@@ -141,9 +138,7 @@ impl World {
     pub(crate) fn run(&mut self) -> Result<(), String> {
         let limit = self.scenario.limit();
         for index in 0..self.zklocks.len() {
-            if self.zklocks[index].contender.origin == Origin::Itself {
-                self.at(self.zklocks[index].contender.starts, Event::Start(index));
-            }
+            self.at(self.zklocks[index].contender.starts, Event::Start(index));
         }
         for index in 0..self.scenario.faults.len() {
             self.at(self.scenario.faults[index].at, Event::Fault(index));
@@ -157,7 +152,7 @@ impl World {
             if let Some(violation) = self.checks.violation.take() {
                 return Err(violation);
             }
-            if (0..self.zklocks.len()).all(|index| self.is_done(index))
+            if self.zklocks.iter().all(Zklock::is_over)
                 && (self.now > self.scenario.settled() || self.is_all_released())
             {
                 break;

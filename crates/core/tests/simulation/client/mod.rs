@@ -27,7 +27,7 @@ use self::message::{
     BootTime, Course, FollowUp, NodePath, Reply, Request, RequestError, SessionChange, Step,
 };
 use self::step::{Kind, Work};
-use crate::ensemble::wire::{Acl, Answer, Happened, Op, ToClient, WireError};
+use crate::ensemble::wire::{Answer, Happened, Op, ToClient, WireError};
 use crate::ensemble::{ConnId, Ensemble, Output, Rng};
 
 /// Something that a client reports.
@@ -78,8 +78,6 @@ pub(crate) struct Settings {
     pub(crate) timeout: u64,
     pub(crate) deadline: Option<BootTime>,
     pub(crate) clock: HostClock,
-    /// The ACL of every node that the client creates.
-    pub(crate) acl: Acl,
     pub(crate) seed: u64,
 }
 
@@ -239,7 +237,7 @@ impl Client {
             Command::Ask(number, request) => {
                 let sent = self.clock(ensemble);
                 // Only an ACL that is an explicit list can exclude its author.
-                let step = Step::first(request, self.settings.acl != Acl::OPEN, sent);
+                let step = Step::first(request, false, sent);
                 self.send(ensemble, number, Work::Step(step));
             }
             Command::Release(nodes) => {
@@ -259,17 +257,17 @@ impl Client {
     }
 
     fn send(&mut self, ensemble: &mut Ensemble, number: usize, work: Work) {
-        let (now, acl) = (self.now(ensemble), self.settings.acl);
+        let now = self.now(ensemble);
         let Some(connection) = &mut self.connection else {
             return;
         };
         let (op, second) = match &work {
-            Work::Step(step) => (step::op(step.call(), acl), step.second()),
+            Work::Step(step) => (step::op(step.call()), step.second()),
             Work::Close | Work::Ignored => (Op::Close, None),
         };
         connection.send(ensemble, now, Flight { number, work }, op);
         if let Some(second) = second {
-            let op = step::op(second.call(), acl);
+            let op = step::op(second.call());
             connection.send(ensemble, now, Flight { number, work: Work::Step(second) }, op);
         }
     }

@@ -37,7 +37,8 @@ pub(super) fn watch(call: Call<'_>) -> Option<(String, Kind)> {
 }
 
 /// The operation of a call. Nodes that it creates get this ACL.
-pub(super) fn op(call: Call<'_>, acl: Acl) -> Op {
+pub(super) fn op(call: Call<'_>) -> Op {
+    let acl = Acl::OPEN;
     let any = |path: &str| Op::Check { path: path.to_owned(), version: -1 };
     match call {
         Call::Create { path, data, kind } => {

@@ -4,7 +4,7 @@ use super::leader::WALL_MS;
 use super::log::Log;
 use super::network::Direction;
 use super::tree::{Change, Stamp};
-use super::wire::{Acl, Who};
+use super::wire::Acl;
 use super::{Ensemble, Role, mix};
 
 impl Ensemble {
@@ -146,15 +146,10 @@ impl Ensemble {
         self.links[zone][server].is_refusing = is_refusing;
     }
 
-    /// Sets the credentials of a zone's clients.
-    pub(crate) fn set_identity(&mut self, zone: usize, who: Who) {
-        self.who[zone] = who;
-    }
-
     /// Creates a node on every server before the run begins.
-    pub(crate) fn lay(&mut self, path: &str, acl: Acl) {
+    pub(crate) fn lay(&mut self, path: &str) {
         let (path, data) = (path.into(), [].into());
-        let change = Change::Create { path, data, acl, owner: 0, is_container: false };
+        let change = Change::Create { path, data, acl: Acl::OPEN, owner: 0, is_container: false };
         for server in &mut self.servers {
             server.tree.apply(&change, Stamp { zxid: 0, time_ms: WALL_MS }, |_, _| ());
         }

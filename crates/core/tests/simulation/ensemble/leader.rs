@@ -109,7 +109,7 @@ impl Ensemble {
                     (vec![change], Ok(Answer::Done))
                 });
             }
-            Peer::Forward { conn, session, who, xid, op } => {
+            Peer::Forward { conn, session, xid, op } => {
                 let standing = if matches!(op, Op::Close) {
                     leading.tracker.set_closing(session);
                     Standing::Fine
@@ -118,7 +118,7 @@ impl Ensemble {
                 };
                 let origin = Origin { server: from, conn, xid };
                 self.propose(server, Some(origin), |tree, at| match standing {
-                    Standing::Fine => prepare(tree, op, (session, who), at, version),
+                    Standing::Fine => prepare(tree, op, session, at, version),
                     Standing::Expired => (vec![], Err(Code::SessionExpired.into())),
                     Standing::Moved => (vec![], Err(Code::SessionMoved.into())),
                 });

@@ -55,7 +55,7 @@ use self::peers::{Peer, PeerLane};
 use self::queue::Queue;
 use self::tree::Tree;
 use self::watches::Watches;
-use self::wire::{Happened, ToClient, ToServer, Who};
+use self::wire::{Happened, ToClient, ToServer};
 
 /// An event that the ensemble reports to its caller.
 #[derive(Debug)]
@@ -137,8 +137,6 @@ pub(crate) struct Ensemble {
     links: Vec<Vec<Link>>,
     /// `peers[from][to]`.
     peers: Vec<Vec<PeerLane>>,
-    /// The credentials of each zone's clients.
-    who: Vec<Who>,
     peer_links: u64,
     is_voting: bool,
     outputs: VecDeque<Output>,
@@ -169,7 +167,6 @@ impl Ensemble {
         let servers: Vec<_> = (0..config.servers).map(server).collect();
         let links = (0..config.zones).map(|_| servers.iter().map(|_| Link::default()).collect());
         let peers = servers.iter().map(|_| servers.iter().map(|_| PeerLane::default()).collect());
-        let who = vec![Who::Member; config.zones];
         let (links, peers) = (links.collect(), peers.collect());
         let mut ensemble = Self {
             config,
@@ -180,7 +177,6 @@ impl Ensemble {
             conns: Conns::default(),
             links,
             peers,
-            who,
             peer_links: 0,
             is_voting: false,
             outputs: VecDeque::new(),

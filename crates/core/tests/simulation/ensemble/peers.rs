@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::log::{Difference, Txn};
 use super::network::{ConnId, Lane};
-use super::wire::{Op, Who};
+use super::wire::Op;
 use super::{Ensemble, Event};
 
 #[derive(Debug)]
@@ -31,7 +31,6 @@ pub(super) enum Peer {
     Forward {
         conn: ConnId,
         session: i64,
-        who: Who,
         xid: i32,
         op: Op,
     },

@@ -5,18 +5,18 @@
 use std::rc::Rc;
 
 use super::tree::{Change, Stamp, Tree, Znode, parent_of};
-use super::wire::{Acl, Answer, Code, Mode, Op, Who, WireError};
+use super::wire::{Acl, Answer, Code, Mode, Op, WireError};
 
-/// Checks a write of a session with these credentials and applies it to `tree`. Returns the changes and the answer.
+/// Checks a write of a session and applies it to `tree`. Returns the changes and the answer.
 pub(super) fn prepare(
     tree: &mut Tree,
     op: Op,
-    by: (i64, Who),
+    session: i64,
     at: Stamp,
     version: [u32; 2],
 ) -> (Vec<Change>, Result<Answer, WireError>) {
     let Op::Multi(ops) = op else {
-        return match plan(tree, op, by, version) {
+        return match plan(tree, op, session, version) {
             Ok(change) => {
                 let answer = change.as_ref().map_or(Answer::Done, |change| make(tree, change, at));
                 (change.into_iter().collect(), Ok(answer))
@@ -26,7 +26,7 @@ pub(super) fn prepare(
     };
     let (mut changes, mut answers, mut undos) = (vec![], vec![], vec![]);
     for (index, op) in ops.into_iter().enumerate() {
-        match plan(tree, op, by, version) {
+        match plan(tree, op, session, version) {
             Ok(change) => {
                 undos.extend(change.as_ref().and_then(|change| tree.undo_of(change)));
                 answers.push(change.as_ref().map_or(Answer::Done, |change| make(tree, change, at)));
@@ -53,12 +53,12 @@ fn make(tree: &mut Tree, change: &Change, at: Stamp) -> Answer {
     }
 }
 
-fn plan(tree: &Tree, op: Op, (session, who): (i64, Who), version: [u32; 2]) -> Result<Option<Change>, Code> {
+fn plan(tree: &Tree, op: Op, session: i64, version: [u32; 2]) -> Result<Option<Change>, Code> {
     let node = |path: &str| tree.get(path).ok_or(Code::NoNode);
     match op {
         Op::Create { path, data, acl, mode } => {
             let parent = node(parent_of(&path))?;
-            permit(parent, who, Acl::CREATE)?;
+            permit(parent, Acl::CREATE)?;
             let path: Rc<str> = if mode.is_sequential() {
                 format!("{path}{:010}", parent.next_number()).into()
             } else {
@@ -89,7 +89,7 @@ fn plan(tree: &Tree, op: Op, (session, who): (i64, Who), version: [u32; 2]) -> R
             if version < [3, 6] {
                 node(&path)?;
             }
-            permit(node(parent_of(&path))?, who, Acl::DELETE)?;
+            permit(node(parent_of(&path))?, Acl::DELETE)?;
             let there = node(&path)?;
             check_version(there, expected)?;
             if !there.children.is_empty() {
@@ -99,13 +99,13 @@ fn plan(tree: &Tree, op: Op, (session, who): (i64, Who), version: [u32; 2]) -> R
         }
         Op::SetData { path, data, version } => {
             let there = node(&path)?;
-            permit(there, who, Acl::WRITE)?;
+            permit(there, Acl::WRITE)?;
             check_version(there, version)?;
             Ok(Some(Change::Set { path: path.into(), data: data.into() }))
         }
         Op::Check { path, version } => {
             let there = node(&path)?;
-            permit(there, who, Acl::READ)?;
+            permit(there, Acl::READ)?;
             check_version(there, version)?;
             Ok(None)
         }
@@ -126,8 +126,8 @@ pub(super) fn plan_reaping(tree: &Tree, path: &str) -> Result<Change, Code> {
     Ok(Change::Delete { path: path.into() })
 }
 
-pub(super) fn permit(node: &Znode, who: Who, permission: u8) -> Result<(), Code> {
-    if node.acl.allows(who, permission) { Ok(()) } else { Err(Code::NoAuth) }
+pub(super) fn permit(node: &Znode, permission: u8) -> Result<(), Code> {
+    if node.acl.allows(permission) { Ok(()) } else { Err(Code::NoAuth) }
 }
 
 fn check_version(node: &Znode, version: i32) -> Result<(), Code> {

@@ -10,7 +10,7 @@ use super::peers::Peer;
 use super::prepare::permit;
 use super::tree::{Change, Znode};
 use super::watches::Kind;
-use super::wire::{Acl, Answer, Code, Happened, Op, ToClient, ToServer, Who, WireError};
+use super::wire::{Acl, Answer, Code, Happened, Op, ToClient, ToServer, WireError};
 use super::{Direction, Ensemble, Event, Role, mix};
 
 /// Derives a session's password, which only the servers can compute.
@@ -171,7 +171,6 @@ impl Ensemble {
         let Some(conn) = self.conns.at_server(id) else {
             return;
         };
-        let who = self.who[conn.zone];
         let is_leading = matches!(self.servers[server].role, Role::Leading(_));
         let throttles = &mut self.servers[server].throttles;
         let op = if *throttles > 0 && !matches!(op, Op::Ping | Op::Close) {
@@ -181,7 +180,7 @@ impl Ensemble {
         } else if op.is_for_leader() {
             let is_multi = matches!(op, Op::Multi(_));
             conn.waiting.push_back(Waiting { xid, read: None, is_sync: false, is_multi });
-            return self.tell_leader(server, Peer::Forward { conn: id, session, who, xid, op });
+            return self.tell_leader(server, Peer::Forward { conn: id, session, xid, op });
         } else if matches!(op, Op::Sync) && !is_leading {
             conn.waiting.push_back(Waiting { xid, read: None, is_sync: true, is_multi: false });
             return self.tell_leader(server, Peer::Sync { conn: id, xid });
@@ -243,9 +242,8 @@ impl Ensemble {
         op: Op,
         events: &mut Vec<(Rc<str>, Happened)>,
     ) -> Result<Answer, Code> {
-        let who = self.conns.at_server(id).map_or(Who::Outsider, |conn| self.who[conn.zone]);
         let super::Server { tree, watches, .. } = &mut self.servers[server];
-        let readable = |node: &Znode| permit(node, who, Acl::READ);
+        let readable = |node: &Znode| permit(node, Acl::READ);
         match op {
             Op::Ping | Op::Sync => Ok(Answer::Done),
             Op::Exists { path, watch } => {

@@ -2,21 +2,10 @@
 
 use std::rc::Rc;
 
-/// The group whose credentials a client has. Two groups are enough to show everything that ACLs can do to a lock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Who {
-    #[default]
-    Member,
-    Outsider,
-    /// Exempt from all ACLs.
-    Super,
-}
-
-/// The permissions of members and outsiders on a node.
+/// The permissions on a node, which are the same for everyone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Acl {
-    pub(crate) members: u8,
-    pub(crate) outsiders: u8,
+    pub(crate) everyone: u8,
 }
 
 impl Acl {
@@ -26,21 +15,15 @@ impl Acl {
     pub(crate) const DELETE: u8 = 8;
     #[allow(dead_code, reason = "for the comparison with real servers")]
     pub(crate) const ADMIN: u8 = 16;
-    /// Grants every permission to everyone.
     pub(crate) const OPEN: Self = Self::alike(Self::ALL);
     pub(crate) const ALL: u8 = 31;
 
-    /// The same permissions for both groups.
-    pub(crate) const fn alike(permissions: u8) -> Self {
-        Self { members: permissions, outsiders: permissions }
+    pub(crate) const fn alike(everyone: u8) -> Self {
+        Self { everyone }
     }
 
-    pub(crate) fn allows(self, who: Who, permission: u8) -> bool {
-        match who {
-            Who::Member => self.members & permission != 0,
-            Who::Outsider => self.outsiders & permission != 0,
-            Who::Super => true,
-        }
+    pub(crate) fn allows(self, permission: u8) -> bool {
+        self.everyone & permission != 0
     }
 }
 

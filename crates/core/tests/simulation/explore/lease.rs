@@ -23,7 +23,6 @@ use std::time::Duration;
 use super::choices::{Choices, Outcome};
 use super::recipe::T;
 use crate::client::HostClock;
-use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, MS};
 use crate::fault::Fault as HostFault;
 use crate::scenario::{Contender, PlannedFault, Scenario};
@@ -124,7 +123,7 @@ pub(crate) fn run(setup: &Setup, choices: &mut Choices) -> Outcome {
         aim: None,
     };
     let mut world = World::with(config, scenario, choices.prints);
-    world.ensemble.lay_locks(Acl::OPEN);
+    world.lay_locks();
     world.await_servers();
     let leader = world.ensemble.leader().unwrap();
     let follower = if setup.is_at_leader { leader } else { (leader + 1) % 3 };

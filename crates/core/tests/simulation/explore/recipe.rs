@@ -18,9 +18,9 @@ use zklock_core::queue::name::{Mode, Name};
 
 use super::choices::{Choices, Outcome};
 use crate::ensemble::explore::Upcoming;
-use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, MS};
 use crate::fault::Fault;
+use crate::host::Zklock;
 use crate::scenario::{Contender, Scenario};
 use crate::world::{Event, World};
 
@@ -93,7 +93,7 @@ pub(crate) fn run(scene: &Scene, choices: &mut Choices) -> Outcome {
     let scenario = Scenario { seed: 1, tick, servers, contenders, faults: vec![], aim: None };
     let mut world = World::with(config, scenario, choices.prints);
     if scene.is_made {
-        world.ensemble.lay_locks(Acl::OPEN);
+        world.lay_locks();
     }
     world.await_servers();
     world.open_operator();
@@ -107,11 +107,20 @@ pub(crate) fn run(scene: &Scene, choices: &mut Choices) -> Outcome {
     exploration.world.check_the_end().map(|()| None)
 }
 
+impl World {
+    /// Creates the nodes of both locks before the run begins.
+    pub(super) fn lay_locks(&mut self) {
+        for path in ["/locks", "/locks/a", "/locks/b"] {
+            self.ensemble.lay(path);
+        }
+    }
+}
+
 impl Exploration<'_> {
     fn goes_on(&mut self) {
         let limit = self.world.now + 12 * T;
         let all = 0..self.excused.len();
-        while self.world.checks.violation.is_none() && !all.clone().all(|index| self.world.is_done(index)) {
+        while self.world.checks.violation.is_none() && !self.world.zklocks.iter().all(Zklock::is_over) {
             let (due, what) = self.world.upcoming();
             if due > limit {
                 return;

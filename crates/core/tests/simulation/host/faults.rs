@@ -1,9 +1,8 @@
 //! Faults that hit a zklock: cuts, kills, freezes, signals and changes to its node.
 
-use zklock_core::exit::Exit;
 use zklock_core::protocol::{Asker, QuestionIndex, Request};
 use zklock_core::run::Input;
-use zklock_core::signal::{SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGTSTP, SIGUSR1, ends_waiting};
+use zklock_core::signal::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, ends_waiting};
 
 use crate::ensemble::Direction;
 use crate::fault::{Fault, Target};
@@ -48,7 +47,6 @@ impl World {
                         zklock.gone_by = Some(self.now + 1_000_000_000 + 3 * zklock.contender.late_by());
                     }
                     self.tell_worker(index, Input::MonitorDied);
-                    self.tell_outer(index, Exit::Signal(SIGKILL));
                 }
             }
             Fault::KillFirstProcess => {

@@ -8,6 +8,7 @@ use zklock_core::run::{Effect, Input, KillRound, LeaderChange};
 use zklock_core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
 use zklock_core::time::BootTime;
 
+use super::has_terminal;
 use crate::command::Command;
 use crate::world::{Event, World};
 
@@ -44,15 +45,9 @@ impl World {
         let token = variables.iter().find(|(name, _)| name == "ZKLOCK_FENCING_TOKEN");
         let token = token.and_then(|(_, token)| token.parse().ok()).unwrap_or_default();
         self.check_start(index, token);
-        let contender = &self.zklocks[index].contender;
-        let command = match contender.inner {
-            None => Command::start(&contender.command, self.now),
-            Some(_) => Command::inner(self.now),
-        };
+        let command = Command::start(&self.zklocks[index].contender.command, self.now);
         self.trace.print(self.now, || format!("zklock {index} starts its command, token {token}"));
         self.zklocks[index].command = Some(command);
-        self.zklocks[index].variables = variables;
-        self.expect_inner(index);
         self.expect_command(index);
         self.answer_worker(index, Input::Started(Ok(())));
     }
@@ -70,9 +65,7 @@ impl World {
             return;
         }
         let mut changed = false;
-        let outer = self.outer_of(index).and_then(|outer| self.zklocks[outer].gone_by);
-        let gone_by = [self.zklocks[index].gone_by, outer].into_iter().flatten().min();
-        let mut leader_died = false;
+        let gone_by = self.zklocks[index].gone_by;
         let command = self.zklocks[index].command.as_mut().unwrap();
         for (number, process) in command.processes.iter_mut().enumerate() {
             if !process.dead && process.stopped.is_none() && process.ends <= now {
@@ -82,15 +75,11 @@ impl World {
                 }
                 process.dead = true;
                 changed = true;
-                leader_died |= number == 0;
                 if number == 0 {
                     self.trace
                         .print(now, || format!("the command of zklock {index} ends: {:?}", process.exit));
                 }
             }
-        }
-        if leader_died {
-            self.leader_died(index);
         }
         if changed {
             self.tell_worker(index, Input::Child);
@@ -104,9 +93,6 @@ impl World {
         command.reaped = true;
         command.ended_by_itself = !worker_forces && !command.was_killed();
         let exit = command.leader().exit;
-        if worker_forces {
-            self.check_inner_stopped(index);
-        }
         self.answer_worker(index, Input::Reaped(Some(exit)));
     }
 
@@ -116,13 +102,11 @@ impl World {
         if signal == SIGCONT && zklock.command.is_some() {
             self.check_exclusion(index);
         }
-        let is_inner = self.signal_inner(index, signal, reach);
-        let has_terminal = self.has_terminal(index);
+        let has_terminal = has_terminal(index);
         let Some(command) = &mut self.zklocks[index].command else { return };
         let mut leader = None;
         for (number, process) in command.processes.iter_mut().enumerate() {
             if process.dead
-                || number == 0 && is_inner
                 || number > 0 && reach == Reach::Leader
                 || reach != Reach::All && !process.in_group
             {
@@ -162,29 +146,21 @@ impl World {
     pub(super) fn look_at_children(&mut self, index: usize, all: bool) {
         let Some(command) = &mut self.zklocks[index].command else { return };
         let leader = command.leader_change();
-        let none_left = command.processes.iter().all(|one| one.dead);
-        let none_left = all && none_left && self.inner_is_gone(index);
+        let none_left = all && command.none_left();
         self.answer_worker(index, Input::Children { leader, none_left });
     }
 
-    pub(super) fn kill_round(&mut self, index: usize, latest: BootTime) {
+    pub(super) fn kill_round(&mut self, index: usize) {
         self.zklocks[index].worker.stop_began = true;
         self.kill_command(index);
-        let latest = self.zklocks[index].virtual_time(latest, self.now);
-        self.kill_inner(index, Some(latest));
-        let zklock = &self.zklocks[index];
-        let gone = zklock
-            .command
-            .as_ref()
-            .is_none_or(|command| command.processes.iter().all(|process| process.dead));
-        let gone = gone && self.inner_is_gone(index);
+        let (zklock, gone) = (&self.zklocks[index], self.none_left(index));
         let next = (!gone).then(|| zklock.clock(self.now) + Duration::from_millis(5));
         self.answer_worker(index, Input::KillRound(KillRound { gone, next, stuck: false, left: vec![] }));
     }
 
     /// Whether no process of the command is left, except perhaps a dead leader.
     pub(crate) fn none_left(&self, index: usize) -> bool {
-        self.zklocks[index].command.as_ref().is_none_or(Command::none_left) && self.inner_is_gone(index)
+        self.zklocks[index].command.as_ref().is_none_or(Command::none_left)
     }
 
     pub(super) fn kill_command(&mut self, index: usize) {

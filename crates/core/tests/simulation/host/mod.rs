@@ -4,13 +4,11 @@
 //! |---|---|
 //! | `worker`, `monitor` | the two processes: what drives them, and the effects of their state machines |
 //! | `job` | the command: starting, signalling, stopping, killing, reaping |
-//! | `inner` | a command that is itself a zklock |
 //! | `cleaning` | sessions that delete the nodes left by another session |
 //! | `faults`, `sleep`, `stall` | faults; suspending and waking the host; a busy host |
 
 mod cleaning;
 mod faults;
-mod inner;
 mod job;
 mod monitor;
 mod sleep;
@@ -22,8 +20,7 @@ use std::ffi::OsStr;
 use std::time::Duration;
 
 use fastrand::Rng;
-use zklock_core::environment::HeldLock;
-use zklock_core::exit::{Exit, FAILURE};
+use zklock_core::exit::Exit;
 use zklock_core::leftover_nodes::LeftoverNodes;
 use zklock_core::monitor::{MonitorDriver, WorkerState};
 use zklock_core::pair::{Report, Stage};
@@ -97,16 +94,6 @@ pub(crate) struct Zklock {
     pub(crate) entitled: Option<(u64, u64)>,
     /// Its session, when the children of its locks last changed, and whether every lock was its own then.
     pub(crate) last_look: Option<(i64, Vec<Option<i64>>, bool)>,
-    /// It has reported that an ACL denies it something.
-    pub(crate) reported_refusal: bool,
-    /// Another process is about to start it.
-    pub(crate) is_expected: bool,
-    /// It replaced itself with its command.
-    pub(crate) has_become: bool,
-    /// The environment variables that its command was given.
-    pub(crate) variables: Vec<(String, String)>,
-    /// When the time for an inner zklock's worker to release its locks is over.
-    patience: Option<u64>,
     sleep: Sleep,
     exit: Option<Exit>,
     begun: bool,
@@ -211,11 +198,6 @@ impl Zklock {
             troubled: 0,
             entitled: None,
             last_look: None,
-            reported_refusal: false,
-            is_expected: false,
-            has_become: false,
-            variables: vec![],
-            patience: None,
             sleep: Sleep::default(),
             exit: None,
             begun: false,
@@ -300,7 +282,7 @@ impl Zklock {
         }
     }
 
-    fn plan(&self, now: u64, outer: Vec<HeldLock>) -> Plan {
+    fn plan(&self, now: u64) -> Plan {
         let contender = &self.contender;
         let began = self.clock(now);
         let locks = contender.locks.iter().map(|path| LockPath::parse(OsStr::new(path)).unwrap());
@@ -315,7 +297,7 @@ impl Zklock {
             single_child: contender.single_child,
             kill_after: contender.kill_after,
             progress: contender.progress,
-            outer,
+            outer: vec![],
             held: vec![],
             locks: locks.collect(),
             mode: contender.mode,
@@ -336,27 +318,20 @@ impl Zklock {
     }
 }
 
+/// Whether a zklock runs at a terminal.
+fn has_terminal(index: usize) -> bool {
+    index.is_multiple_of(2)
+}
+
 impl World {
     pub(crate) fn start(&mut self, index: usize) {
         let now = self.now;
-        if !self.begins(index) {
-            return;
-        }
         self.trace.print(now, || format!("zklock {index} begins"));
-        let mut plan = self.zklocks[index].plan(now, self.said_to_be_held(index));
-        plan.has_terminal = self.has_terminal(index);
-        let held =
-            plan.said_to_be_held().into_iter().filter(|held| self.is_held_around(index, held)).collect();
-        let entered = plan.enter(held);
         let zklock = &mut self.zklocks[index];
+        let plan = Plan { has_terminal: has_terminal(index), ..zklock.plan(now) };
         zklock.contender.starts = now;
         zklock.begun = true;
         zklock.monitor.alive = true;
-        match entered {
-            Ok(Some(_)) => return self.becomes_command(index),
-            Ok(None) => {}
-            Err(_) => return self.monitor_exits(index, Exit::Code(FAILURE)),
-        }
         zklock.worker.alive = true;
         zklock.worker.driver = Some(Driver::begin(plan, zklock.clock(now)));
         self.work(index);

@@ -149,13 +149,8 @@ impl World {
 
     /// Ends every process below the monitor.
     pub(super) fn end_all_processes(&mut self, index: usize) {
-        if !self.swept(index) {
-            return;
-        }
         let zklock = &mut self.zklocks[index];
         zklock.monitor.ending = false;
-        self.check_inner_stopped(index);
-        let zklock = &mut self.zklocks[index];
         if let Some(command) = &mut zklock.command {
             for process in &mut command.processes {
                 process.dead = true;
@@ -181,8 +176,6 @@ impl World {
         zklock.exit = Some(exit);
         self.trace.print(self.now, || format!("zklock {index} exits: {exit:?}"));
         self.check_exit(index, exit);
-        self.tell_outer(index, exit);
-        self.start_leftovers(index);
     }
 
     pub(super) fn kill_worker(&mut self, index: usize) {

@@ -35,12 +35,10 @@ impl World {
     }
 
     pub(super) fn suspend(&mut self, index: usize, lasts: u64) {
-        for one in self.on_host_of(index) {
-            let zklock = &mut self.zklocks[one];
-            zklock.sleep.since = Some(self.now);
-            // The sleep delays everything that zklock was told to do.
-            (zklock.ends_by, zklock.told_to_end) = (None, None);
-        }
+        let zklock = &mut self.zklocks[index];
+        zklock.sleep.since = Some(self.now);
+        // The sleep delays everything that zklock was told to do.
+        (zklock.ends_by, zklock.told_to_end) = (None, None);
         self.after(lasts, Event::Resume(index));
     }
 
@@ -62,26 +60,18 @@ impl World {
     }
 
     pub(crate) fn resume(&mut self, index: usize) {
-        let all = self.on_host_of(index);
         self.trace.print(self.now, || format!("the host of zklock {index} wakes up"));
-        for &one in &all {
-            self.wake_up(one);
+        self.wake_up(index);
+        self.network_comes_back(index);
+        self.expect_command(index);
+        // Either process may run first.
+        if self.rng.bool() {
+            self.watch(index);
         }
-        self.network_comes_back(&all);
-        for one in all {
-            if !self.zklocks[one].has_begun() {
-                continue;
-            }
-            self.expect_command(one);
-            // Either process may run first.
-            if self.rng.bool() {
-                self.watch(one);
-            }
-            self.thaw_sessions(one);
-            self.work(one);
-            self.watch(one);
-            self.at(self.zklocks[one].sleep.moment_ends, Event::Resumed(one));
-        }
+        self.thaw_sessions(index);
+        self.work(index);
+        self.watch(index);
+        self.at(self.zklocks[index].sleep.moment_ends, Event::Resumed(index));
     }
 
     fn wake_up(&mut self, index: usize) {
@@ -94,7 +84,6 @@ impl World {
         let span = now - since;
         let later = |time: &mut u64| *time = if *time > since { time.saturating_add(span) } else { *time };
         zklock.gone_by.iter_mut().for_each(later);
-        zklock.patience.iter_mut().for_each(later);
         later(&mut zklock.worker.busy_until);
         later(&mut zklock.monitor.late_until);
         let processes = zklock.command.iter_mut().flat_map(|command| &mut command.processes);
@@ -111,14 +100,12 @@ impl World {
     }
 
     /// Keeps the network down for a while after some sleeps, as on a laptop.
-    fn network_comes_back(&mut self, all: &[usize]) {
+    fn network_comes_back(&mut self, index: usize) {
         if self.rng.bool() {
             let after = self.rng.u64(0..10_000_000_000);
-            for &index in all {
-                self.set_cut(index, &[Direction::ToServer, Direction::ToClient], true);
-                self.zklocks[index].troubled = self.zklocks[index].troubled.max(self.now + after);
-                self.after(after, Event::Heal(index));
-            }
+            self.set_cut(index, &[Direction::ToServer, Direction::ToClient], true);
+            self.zklocks[index].troubled = self.zklocks[index].troubled.max(self.now + after);
+            self.after(after, Event::Heal(index));
         }
     }
 }

@@ -8,7 +8,6 @@ use zklock_core::run::{Effect, End, Input, Introduction, JobEffect, Turn};
 use zklock_core::signal::SIGCONT;
 use zklock_core::time::BootTime;
 
-use super::inner::pid;
 use super::job::Reach;
 use super::{Pace, Worker, Zklock};
 use crate::sessions::ClientId;
@@ -160,9 +159,6 @@ impl World {
                     }
                     _ => {}
                 }
-                let refusals = ["no permission to ", "zklock can't read its own node"];
-                self.zklocks[index].reported_refusal |=
-                    reason == "queue" && refusals.iter().any(|refusal| message.text.starts_with(refusal));
                 self.trace.print(self.now, || format!("zklock {index} says: {path}: {message}"));
             }
             Effect::FlushOutput(limit) => {
@@ -197,18 +193,18 @@ impl World {
             }
             Reap => self.reap_command(index),
             LookAtChildren { all } => self.look_at_children(index, all),
-            Kill { latest } => self.kill_round(index, latest),
+            Kill { .. } => self.kill_round(index),
         }
     }
 
     pub(super) fn introduction(&mut self, index: usize) -> Introduction {
         let contender = &self.zklocks[index].contender;
-        let host = format!("host{}", self.outer_of(index).unwrap_or(index));
+        let host = format!("host{}", index);
         let process = Process { boot: host.clone(), namespace: "pid:[1]".to_owned(), started: index as u64 };
         let record = Record {
             version: 1,
             host,
-            pid: pid(index),
+            pid: u32::try_from(1_000 + index).unwrap(),
             user: "ada".to_owned(),
             program: "job".to_owned(),
             label: None,

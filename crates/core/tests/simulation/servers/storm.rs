@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::client::message::{Reply, Request, RequestError, SessionChange};
 use crate::client::{Client, ClientEvent, HostClock, Settings};
-use crate::ensemble::wire::Acl;
 use crate::ensemble::{Config, Direction, Ensemble, MS, Output, Rng, mix};
 
 const CLIENTS: usize = 6;
@@ -61,7 +60,6 @@ impl Storm {
             timeout: T,
             deadline: None,
             clock: HostClock { start: 5_000 * MS, drift_ppb: 50_000 * who as i64, slept: 0 },
-            acl: Acl::OPEN,
             seed: self.rng.next(),
         };
         Client::open(&mut self.ensemble, settings, who as u64)
@@ -242,8 +240,7 @@ fn a_create_that_is_turned_away_is_sent_again() {
         ensemble.next(ensemble.now() + 1_000_000);
     }
     let (servers, clock) = (vec![0], HostClock::default());
-    let settings =
-        Settings { zone: 0, servers, timeout: 6_000_000_000, deadline: None, clock, acl: Acl::OPEN, seed: 1 };
+    let settings = Settings { zone: 0, servers, timeout: 6_000_000_000, deadline: None, clock, seed: 1 };
     let mut client = Client::open(&mut ensemble, settings, 1);
     let (mut asked, mut created) = (0, None);
     while created.is_none() {
