@@ -10,9 +10,9 @@
 //! | `sessions` | the sessions of each zklock |
 //! | `scenario` | scenarios drawn from a seed: contenders and faults |
 //! | `fault` | every fault by name, also those of `scripts/chaos` |
-//! | `aim` | faults that wait for the moment at which they do the most harm |
+//! | `aim` | a lost answer or a late server at the moment at which it does the most harm |
 //! | `explore` | a few zklocks under every schedule within a bound |
-//! | `checks`, `bounds` | checks at every step and at the end; upper bounds on times |
+//! | `checks`, `bounds` | the checks |
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,7 +1,7 @@
 //! The sessions of all zklocks. Each is a simulated client with its own link to the simulated ensemble.
 
 use zklock_core::path::NodePath;
-use zklock_core::protocol::{Asker, LockIndex, QuestionIndex, Reply, Request, SessionChange, SessionKey};
+use zklock_core::protocol::{Asker, LockIndex, QuestionIndex, Request, SessionChange, SessionKey};
 use zklock_core::time::BootTime;
 
 use super::client::{Client, ClientEvent, HostClock, Settings};
@@ -20,17 +20,6 @@ pub(crate) struct OwnedSession {
 }
 
 pub(crate) type ClientId = usize;
-
-/// What the workers have sent and heard.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counts {
-    /// Requests other than confirmations. The release of one lock counts as two.
-    pub(crate) requests: u64,
-    pub(crate) lists: u64,
-    pub(crate) confirmations: u64,
-    /// Watches that fired on another contender's node.
-    pub(crate) wakes: u64,
-}
 
 /// The first number for askers other than locks.
 const OTHERS: usize = 1_000;
@@ -115,24 +104,13 @@ impl World {
         let owner = line.owner;
         self.trace.print(self.now, || format!("    {owner:?} asks {asker:?} {}", shown(&request)));
         self.aim_sees_question(owner, &request);
-        self.count(owner, &request);
         self.sessions[id].client.ask(&mut self.ensemble, number(asker), request);
         self.dirty.push(id);
-    }
-
-    fn count(&mut self, owner: SessionOwner, request: &Request) {
-        let SessionOwner::Worker(_) = owner else { return };
-        let is_list = matches!(request, Request::List(_) | Request::CatchUpAndList(_));
-        let is_confirmation = matches!(request, Request::Confirm(_));
-        self.counts.lists += u64::from(is_list);
-        self.counts.confirmations += u64::from(is_confirmation);
-        self.counts.requests += u64::from(!is_confirmation);
     }
 
     pub(crate) fn release(&mut self, id: ClientId, nodes: Vec<NodePath>) {
         let line = &mut self.sessions[id];
         if !line.client.is_over() {
-            self.counts.requests += nodes.len() as u64 + 1;
             line.client.release(&mut self.ensemble, nodes);
             self.dirty.push(id);
         }
@@ -162,12 +140,8 @@ impl World {
     }
 
     /// The session of a connection.
-    fn owner_of(&mut self, conn: ConnId) -> Option<ClientId> {
-        let is_its = |id: &ClientId| self.sessions[*id].client.conn() == Some(conn);
-        let known = self.by_conn.get(&conn).copied().filter(is_its);
-        let id = known.or_else(|| (0..self.sessions.len()).find(is_its))?;
-        self.by_conn.insert(conn, id);
-        Some(id)
+    fn owner_of(&self, conn: ConnId) -> Option<ClientId> {
+        self.sessions.iter().position(|session| session.client.conn() == Some(conn))
     }
 
     /// Handles everything that clients have to report.
@@ -181,7 +155,6 @@ impl World {
                         if let SessionChange::Connected { id: session, .. } = change {
                             self.sessions[id].session = session;
                         }
-                        self.aim_sees_session(owner, &change);
                         self.hears_of_session(owner, key, change);
                     }
                     ClientEvent::Reply(number, reply) => {
@@ -193,18 +166,10 @@ impl World {
                         }
                         self.aim_sees_answer(owner, &reply);
                         self.note_list(owner, &reply);
-                        self.note_wake(owner, asker, &reply);
                         self.hears_reply(owner, key, asker, reply);
                     }
                 }
             }
-        }
-    }
-
-    fn note_wake(&mut self, owner: SessionOwner, asker: Asker, reply: &Reply) {
-        if let (SessionOwner::Worker(index), Reply::Changed(path, _)) = (owner, reply) {
-            let is_own = self.zklocks[index].own.iter().any(|node| node == path.as_str());
-            self.counts.wakes += u64::from(asker != Asker::Lease && !is_own);
         }
     }
 

@@ -1,7 +1,5 @@
 //! The simulated time and the queue of events.
 
-use std::collections::HashMap;
-
 use fastrand::Rng;
 use zklock_core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use zklock_core::run::Input;
@@ -11,11 +9,11 @@ use super::bounds::LOOK_EVERY;
 use super::checks::Checks;
 use super::ensemble::explore::Upcoming;
 use super::ensemble::queue::Queue;
-use super::ensemble::{Config, ConnId, Direction, Ensemble};
+use super::ensemble::{Config, Direction, Ensemble};
 use super::fault::{Fault, Target};
 use super::host::Zklock;
 use super::scenario::{PlannedFault, Scenario};
-use super::sessions::{ClientId, Counts, OwnedSession};
+use super::sessions::{ClientId, OwnedSession};
 use super::trace::Trace;
 
 /// The owner and purpose of a session.
@@ -74,9 +72,6 @@ pub(crate) struct World {
     pub(crate) scenario: Scenario,
     pub(crate) ensemble: Ensemble,
     pub(crate) sessions: Vec<OwnedSession>,
-    /// Where the session of a connection was found last.
-    pub(crate) by_conn: HashMap<ConnId, ClientId>,
-    pub(crate) counts: Counts,
     /// Clients that may have something to report.
     pub(crate) dirty: Vec<ClientId>,
     pub(crate) operator: Option<ClientId>,
@@ -109,8 +104,6 @@ impl World {
             rng: Rng::with_seed(scenario.seed ^ 0x5bd1_e995),
             ensemble: Ensemble::new(config),
             sessions: vec![],
-            by_conn: HashMap::new(),
-            counts: Counts::default(),
             dirty: vec![],
             operator: None,
             zklocks: scenario.contenders.iter().map(|contender| Zklock::new(contender.clone())).collect(),
@@ -209,10 +202,10 @@ impl World {
             return;
         }
         match event {
-            Event::Start(index) => match self.aim_begins(index) {
-                Some(later) => self.at(later, Event::Start(index)),
-                None => self.start(index),
-            },
+            Event::Start(index) => {
+                self.aim_begins(index);
+                self.start(index);
+            }
             Event::WakeWorker(index, which) => self.wake_worker(index, which),
             Event::WakeMonitor(index, which) => self.wake_monitor(index, which),
             Event::Command(index) => self.command_moves(index),

@@ -106,15 +106,6 @@ impl Ensemble {
         self.peers[from][to].lane.delay = delay;
     }
 
-    /// Holds up the leader's pinging thread until this time.
-    pub(crate) fn hold_pings(&mut self, until: u64) {
-        if let Some(leader) = self.leader()
-            && let Some(leading) = self.leading(leader)
-        {
-            leading.holds_pings = until;
-        }
-    }
-
     /// Sets how late a follower applies commits.
     pub(crate) fn set_lag(&mut self, server: usize, lag: u64) {
         self.servers[server].apply_lag = lag;

@@ -55,10 +55,6 @@ pub(super) struct Leading {
     pub(super) tracker: Tracker,
     pub(super) tick: u64,
     is_half: bool,
-    /// When the followers were last pinged.
-    pub(super) pinged: u64,
-    /// No pings are sent before this time.
-    pub(super) holds_pings: u64,
 }
 
 impl Leading {
@@ -73,8 +69,6 @@ impl Leading {
             tracker: Tracker::new(tick),
             tick: 0,
             is_half: true,
-            pinged: 0,
-            holds_pings: 0,
         }
     }
 }
@@ -241,10 +235,6 @@ impl Ensemble {
         let Some(leading) = self.leading(server) else {
             return;
         };
-        if leading.holds_pings > now {
-            let after = leading.holds_pings - now;
-            return self.set_timer(server, after, Timer::HalfTick);
-        }
         if !leading.is_half {
             leading.tick += 1;
         }
@@ -254,7 +244,6 @@ impl Ensemble {
             return self.look_for_a_leader(server);
         }
         leading.is_half = !leading.is_half;
-        leading.pinged = now;
         let silent = |learner: &Learner| learner.took && now.saturating_sub(learner.heard) >= limit;
         let gone = leading.learners.extract_if(.., |_, learner| silent(learner));
         let gone: Vec<_> = gone.map(|(id, learner)| (id, learner.link)).collect();

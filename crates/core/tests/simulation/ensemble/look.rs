@@ -2,7 +2,7 @@
 
 use super::leader::WALL_MS;
 use super::tree::Tree;
-use super::{ConnId, Ensemble, Role, config};
+use super::{ConnId, Ensemble, config};
 
 impl Ensemble {
     /// The leader's tree; without a leader, the newest tree of any server.
@@ -29,12 +29,6 @@ impl Ensemble {
         self.newest().sessions.contains_key(&session)
     }
 
-    /// The last transaction that created or deleted a child of a node, or the node itself; `None` if the node doesn't
-    /// exist.
-    pub(crate) fn last_child_change(&self, path: &str) -> Option<i64> {
-        self.newest().get(path).map(|node| node.stat().pzxid)
-    }
-
     /// The nodes of a session.
     pub(crate) fn owned(&self, session: i64) -> Vec<String> {
         self.newest().owned(session).map(ToString::to_string).collect()
@@ -43,23 +37,6 @@ impl Ensemble {
     /// The server at the other end of a connection.
     pub(crate) fn server_of(&self, conn: ConnId) -> Option<usize> {
         self.conns.server_of(conn)
-    }
-
-    /// When the leader next pings its followers.
-    pub(crate) fn next_ping(&self) -> Option<u64> {
-        match &self.servers[self.leader()?].role {
-            Role::Leading(leading) => Some(leading.pinged + self.config.tick / 2),
-            _ => None,
-        }
-    }
-
-    /// When the leader lets a session expire unless the session is touched before.
-    pub(crate) fn expiry_of(&self, session: i64) -> Option<u64> {
-        let server = &self.servers[self.leader()?];
-        match &server.role {
-            Role::Leading(leading) => leading.tracker.expiry_of(session).map(|end| end - server.phase),
-            _ => None,
-        }
     }
 
     /// When a node was last written, in milliseconds.

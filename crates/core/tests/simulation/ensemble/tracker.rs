@@ -60,10 +60,6 @@ impl Tracker {
         }
     }
 
-    pub(super) fn expiry_of(&self, session: i64) -> Option<u64> {
-        self.sessions.get(&session).filter(|tracked| !tracked.is_closing).map(|tracked| tracked.expires)
-    }
-
     pub(super) fn set_owner(&mut self, session: i64, owner: Owner) {
         if let Some(tracked) = self.sessions.get_mut(&session).filter(|tracked| !tracked.is_closing) {
             tracked.owner = Some(owner);

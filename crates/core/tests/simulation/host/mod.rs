@@ -90,10 +90,8 @@ pub(crate) struct Zklock {
     pub(crate) own: Vec<String>,
     /// When its last fault ended or its current fault ends.
     pub(crate) troubled: u64,
-    /// When it first could run, and how long it may take until it is told so.
-    pub(crate) entitled: Option<(u64, u64)>,
-    /// Its session, when the children of its locks last changed, and whether every lock was its own then.
-    pub(crate) last_look: Option<(i64, Vec<Option<i64>>, bool)>,
+    /// When it first could run.
+    pub(crate) entitled: Option<u64>,
     sleep: Sleep,
     exit: Option<Exit>,
     begun: bool,
@@ -197,7 +195,6 @@ impl Zklock {
             own: vec![],
             troubled: 0,
             entitled: None,
-            last_look: None,
             sleep: Sleep::default(),
             exit: None,
             begun: false,
