@@ -1,9 +1,8 @@
 //! A server that grants a session and then lies.
 
 use super::attacked::{Attacked, FAILED, LOST};
-use super::attacker::{Attacker, SESSION};
-use super::wire::{Asked, Bytes, Victim};
-use crate::support::{Zklock, new_marker, op};
+use super::attacker::{Asked, Attacker, SESSION, Victim};
+use crate::support::{Bytes, Zklock, new_marker, op};
 use nix::sys::signal::Signal::SIGABRT;
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicBool, Ordering};

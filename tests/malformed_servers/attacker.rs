@@ -1,8 +1,9 @@
 //! A server of the attacker's. No test of what zklock does with a ZooKeeper uses it: what it says is what no
 //! ZooKeeper would say.
 
-use super::wire::{Asked, Bytes, Victim};
-use crate::support::op;
+use crate::support::jute::{Packet, Reader};
+use crate::support::{Bytes, op};
+use std::io::{Result, Write};
 use std::net::{TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -100,7 +101,7 @@ impl Drop for Attacker {
 }
 
 /// What a server would say to whoever is alone on it.
-fn honest(victim: &mut Victim, asked: &Asked, node: &str) -> std::io::Result<()> {
+fn honest(victim: &mut Victim, asked: &Asked, node: &str) -> Result<()> {
     let is = |ops: &[i32]| ops.contains(&asked.op);
     let nothing = Bytes::default();
     let body = if is(op::CREATE) {
@@ -120,4 +121,47 @@ fn honest(victim: &mut Victim, asked: &Asked, node: &str) -> std::io::Result<()>
         nothing
     };
     victim.reply(asked.xid, 0, &body)
+}
+
+/// A request of the client.
+pub(crate) struct Asked {
+    pub(crate) xid: i32,
+    pub(crate) op: i32,
+    /// The path that it is about, where there is one.
+    pub(crate) path: String,
+}
+
+/// A connection of the client that is attacked.
+pub(crate) struct Victim(pub(crate) TcpStream);
+
+impl Victim {
+    /// The next packet that the client sends, whatever it is.
+    pub(crate) fn packet(&mut self) -> Option<Vec<u8>> {
+        let packet = Packet::read(&mut self.0, false).ok()??;
+        Some(packet.contents().to_vec())
+    }
+
+    /// The next request.
+    pub(crate) fn asked(&mut self) -> Option<Asked> {
+        let packet = self.packet()?;
+        let mut reader = Reader(&packet);
+        Some(Asked { xid: reader.int()?, op: reader.int()?, path: reader.text().unwrap_or_default() })
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    /// Answers a request.
+    pub(crate) fn reply(&mut self, xid: i32, error: i32, body: &Bytes) -> Result<()> {
+        let header = Bytes::default().int(xid).long(7).int(error);
+        self.send(&header.raw(&body.0).packet())
+    }
+
+    /// Takes the connect request and grants a session.
+    pub(crate) fn grant(&mut self, timeout_ms: i32, session: i64) -> Option<()> {
+        self.packet()?;
+        let granted = Bytes::default().int(0).int(timeout_ms).long(session).buffer(&[7; 16]).raw(&[0]);
+        self.send(&granted.packet()).ok()
+    }
 }

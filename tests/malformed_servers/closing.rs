@@ -1,8 +1,7 @@
 //! Servers that close the connection at a request, or answer that the session has moved to another one.
 
 use super::attacker::Attacker;
-use super::wire::Bytes;
-use crate::support::{DEADLINE, Server, Zklock, assert_no_processes, end, new_marker, op};
+use crate::support::{Bytes, DEADLINE, Server, Zklock, assert_no_processes, end, new_marker, op};
 use std::net::Shutdown;
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,9 +1,8 @@
 //! A server that never stops talking.
 
 use super::attacked::{Attacked, LOST};
-use super::attacker::{Attacker, SESSION, TIMEOUT_MS};
-use super::wire::{Bytes, Victim};
-use crate::support::{Output, op};
+use super::attacker::{Attacker, SESSION, TIMEOUT_MS, Victim};
+use crate::support::{Bytes, Output, op};
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

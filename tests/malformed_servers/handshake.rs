@@ -2,7 +2,7 @@
 
 use super::attacked::Attacked;
 use super::attacker::{Attacker, SESSION, TIMEOUT_MS};
-use super::wire::Bytes;
+use crate::support::Bytes;
 use std::ops::ControlFlow::Continue;
 
 /// After none of these answers to the connect request, lengths in front included, there is a session; and the

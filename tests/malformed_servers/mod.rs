@@ -10,4 +10,3 @@ mod cutter;
 mod flood;
 mod handshake;
 mod old_server;
-pub(crate) mod wire;

@@ -1,8 +1,7 @@
 //! A server of ZooKeeper 3.4, which knows no create that zklock could use.
 
 use super::attacker::Attacker;
-use super::wire::Bytes;
-use crate::support::{Server, Zklock, assert_no_processes, new_marker, op, release};
+use crate::support::{Bytes, Server, Zklock, assert_no_processes, new_marker, op, release};
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::Duration;
 

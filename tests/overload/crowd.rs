@@ -1,7 +1,7 @@
 //! One session with thousands of nodes, made faster than any client library would: requests travel in bulk.
 
-use crate::malformed_servers::wire::{Bytes, Victim};
-use crate::support::{Server, op};
+use crate::malformed_servers::attacker::Victim;
+use crate::support::{Bytes, Server, op};
 use std::collections::BTreeSet;
 use std::net::TcpStream;
 use std::sync::OnceLock;

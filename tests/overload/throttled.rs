@@ -2,8 +2,7 @@
 
 use super::crowd::Crowd;
 use crate::malformed_servers::attacker::Attacker;
-use crate::malformed_servers::wire::Bytes;
-use crate::support::{Case, Server, Zklock, new_marker, op};
+use crate::support::{Bytes, Case, Server, Zklock, new_marker, op};
 use std::net::Shutdown;
 use std::ops::ControlFlow::{Break, Continue};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -132,7 +132,9 @@ fn under_way(play: &mut Play<'_>) {
     play.pass(Duration::from_millis(100));
     play.stage.cut(1, home);
     play.stage.set_hole(1, home, false);
-    play.news_until_reconnected(1);
+    let begin = play.trace.len();
+    play.news_until(1, is_reconnected);
+    play.trace[begin..].sort();
     play.request(1, 7, Request::List(root.into()));
     close(play, 1, vec![]);
 }
@@ -257,7 +259,11 @@ fn silent(play: &mut Play<'_>) {
     let took = play.since(since);
     // An eighth of the timeout after the last packet arrived, noticed a little later.
     let is_right = took >= T / 16 && took < T / 8 + Duration::from_secs(1);
-    play.note(if is_right { "given up in time".to_owned() } else { format!("given up after {took:?}") });
+    play.trace.push(if is_right {
+        "given up in time".to_owned()
+    } else {
+        format!("given up after {took:?}")
+    });
     play.stage.cut(1, home);
     play.stage.set_hole(1, home, false);
     play.news_until(1, is_reconnected);

@@ -100,7 +100,7 @@ fn write_isolated(play: &mut Play<'_>) {
     play.stage.isolate(other, true);
     play.send(2, &set("/a", "lost", -1));
     play.send(2, &exists("/a", false));
-    play.nothing(2, Duration::from_millis(200));
+    play.next(2, Duration::from_millis(200));
     play.answer(2, "write");
     play.ask(1, &get("/a", false));
     play.stage.isolate(other, false);
@@ -140,7 +140,7 @@ fn follower_frozen(play: &mut Play<'_>) {
     play.stage.freeze(other);
     play.ask(1, &set("/a", "x", -1));
     play.send(2, &create("/b", Mode::Ephemeral));
-    play.nothing(2, Duration::from_millis(300));
+    play.next(2, Duration::from_millis(300));
     play.stage.thaw(other);
     play.answer(2, "create");
     play.ask(2, &get("/a", false));

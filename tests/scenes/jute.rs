@@ -1,49 +1,7 @@
-//! The wire format of real servers: encodes a scene's requests and decodes the servers' packets.
+//! Encodes a scene's requests and decodes the packets of real servers.
 
-use std::rc::Rc;
-
-use crate::ensemble::wire::{Acl, Answer, Code, Happened, Mode, Op, Stat, ToClient, WireError};
-
-const ANYONE: (&str, &str) = ("world", "anyone");
-
-#[derive(Default)]
-pub(super) struct Writer(Vec<u8>);
-
-impl Writer {
-    pub(super) fn int(&mut self, number: i32) -> &mut Self {
-        self.0.extend(number.to_be_bytes());
-        self
-    }
-
-    pub(super) fn long(&mut self, number: i64) -> &mut Self {
-        self.0.extend(number.to_be_bytes());
-        self
-    }
-
-    pub(super) fn bool(&mut self, flag: bool) -> &mut Self {
-        self.0.push(u8::from(flag));
-        self
-    }
-
-    pub(super) fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
-        self.int(bytes.len() as i32).0.extend(bytes);
-        self
-    }
-
-    fn texts(&mut self, texts: &[String]) {
-        self.int(texts.len() as i32);
-        for text in texts {
-            self.bytes(text.as_bytes());
-        }
-    }
-
-    /// The packet: its length, followed by the contents.
-    pub(super) fn packet(&self) -> Vec<u8> {
-        let mut packet = (self.0.len() as i32).to_be_bytes().to_vec();
-        packet.extend(&self.0);
-        packet
-    }
-}
+use crate::ensemble::wire::{Answer, Code, Happened, Mode, Op, Stat, ToClient, WireError};
+use crate::support::jute::{Bytes, Reader};
 
 /// The operation code of a request.
 pub(super) fn code(op: &Op) -> i32 {
@@ -64,9 +22,9 @@ pub(super) fn code(op: &Op) -> i32 {
     }
 }
 
-pub(super) fn encode(writer: &mut Writer, op: &Op) {
+pub(super) fn encode(to: Bytes, op: &Op) -> Bytes {
     match op {
-        Op::Create { path, data, acl: Acl { everyone: permissions }, mode } => {
+        Op::Create { path, data, acl, mode } => {
             let flags = match mode {
                 Mode::Persistent => 0,
                 Mode::Ephemeral => 1,
@@ -74,75 +32,25 @@ pub(super) fn encode(writer: &mut Writer, op: &Op) {
                 Mode::EphemeralSequential => 3,
                 Mode::Container => 4,
             };
-            writer.bytes(path.as_bytes()).bytes(data).int(1).int(i32::from(*permissions));
-            writer.bytes(ANYONE.0.as_bytes()).bytes(ANYONE.1.as_bytes()).int(flags);
+            let node = to.buffer(path.as_bytes()).buffer(data).int(1).int(i32::from(acl.everyone));
+            node.buffer(b"world").buffer(b"anyone").int(flags)
         }
         Op::Delete { path, version } | Op::Check { path, version } => {
-            writer.bytes(path.as_bytes()).int(*version);
+            to.buffer(path.as_bytes()).int(*version)
         }
-        Op::SetData { path, data, version } => {
-            writer.bytes(path.as_bytes()).bytes(data).int(*version);
-        }
+        Op::SetData { path, data, version } => to.buffer(path.as_bytes()).buffer(data).int(*version),
         Op::Multi(ops) => {
-            for op in ops {
-                writer.int(code(op)).bool(false).int(-1);
-                encode(writer, op);
-            }
-            writer.int(-1).bool(true).int(-1);
+            let each = |to: Bytes, op| encode(to.int(code(op)).bool(false).int(-1), op);
+            ops.iter().fold(to, each).int(-1).bool(true).int(-1)
         }
         Op::Exists { path, watch } | Op::GetData { path, watch } | Op::GetChildren { path, watch } => {
-            writer.bytes(path.as_bytes()).bool(*watch);
+            to.buffer(path.as_bytes()).bool(*watch)
         }
-        Op::Sync => {
-            writer.bytes(b"/");
-        }
+        Op::Sync => to.buffer(b"/"),
         Op::SetWatches { since, data, exist, child } => {
-            writer.long(*since);
-            for paths in [data, exist, child] {
-                writer.texts(paths);
-            }
+            to.long(*since).strings(data).strings(exist).strings(child)
         }
-        Op::Ping | Op::Close => {}
-    }
-}
-
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
-
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        let (taken, rest) = self.0.split_first_chunk::<N>().expect("a whole packet");
-        self.0 = rest;
-        *taken
-    }
-
-    pub(super) fn int(&mut self) -> i32 {
-        i32::from_be_bytes(self.take())
-    }
-
-    pub(super) fn long(&mut self) -> i64 {
-        i64::from_be_bytes(self.take())
-    }
-
-    fn bool(&mut self) -> bool {
-        self.take::<1>() != [0]
-    }
-
-    pub(super) fn bytes(&mut self) -> Vec<u8> {
-        let length = usize::try_from(self.int()).unwrap_or(0);
-        let (taken, rest) = self.0.split_at(length);
-        self.0 = rest;
-        taken.to_vec()
-    }
-
-    fn text(&mut self) -> Rc<str> {
-        String::from_utf8(self.bytes()).expect("a path").into()
-    }
-
-    fn stat(&mut self) -> Stat {
-        let (czxid, mzxid, ctime, mtime) = (self.long(), self.long(), self.long(), self.long());
-        let (version, cversion, _acl_version) = (self.int(), self.int(), self.int());
-        let (owner, data_length, children, pzxid) = (self.long(), self.int(), self.int(), self.long());
-        Stat { czxid, mzxid, pzxid, ctime, mtime, version, cversion, owner, data_length, children }
+        Op::Ping | Op::Close => to,
     }
 }
 
@@ -164,11 +72,11 @@ fn error(number: i32) -> Code {
 }
 
 /// Decodes a packet from the server. `asked` returns the operation code of the request that an answer is for.
-pub(super) fn decode(packet: &[u8], asked: impl FnOnce() -> i32) -> ToClient {
+pub(super) fn decode(packet: &[u8], asked: impl FnOnce() -> i32) -> Option<ToClient> {
     let mut reader = Reader(packet);
-    let (xid, zxid, failed) = (reader.int(), reader.long(), reader.int());
+    let (xid, zxid, failed) = (reader.int()?, reader.long()?, reader.int()?);
     if xid == -1 {
-        let (kind, _state, path) = (reader.int(), reader.int(), reader.text());
+        let (kind, _state, path) = (reader.int()?, reader.int()?, reader.text()?.into());
         let happened = match kind {
             1 => Happened::Created,
             2 => Happened::Deleted,
@@ -176,37 +84,48 @@ pub(super) fn decode(packet: &[u8], asked: impl FnOnce() -> i32) -> ToClient {
             4 => Happened::ChildrenChanged,
             other => panic!("an event {other} that no scene should meet"),
         };
-        return ToClient::Event { path, happened };
+        return Some(ToClient::Event { path, happened });
     }
-    let asked = asked();
-    let result = if failed == 0 { answer(&mut reader, asked) } else { Err(error(failed).into()) };
-    ToClient::Answer { xid, zxid, result }
+    let result = match (failed, asked()) {
+        (0, 14) => several(&mut reader)?,
+        (0, asked) => Ok(answer(&mut reader, asked)?),
+        _ => Err(error(failed).into()),
+    };
+    Some(ToClient::Answer { xid, zxid, result })
 }
 
-fn answer(reader: &mut Reader<'_>, asked: i32) -> Result<Answer, WireError> {
-    Ok(match asked {
-        1 => Answer::Created(reader.text(), Stat::default()),
-        15 | 19 => Answer::Created(reader.text(), reader.stat()),
-        3 | 5 => Answer::Stat(reader.stat()),
-        4 => Answer::Data(reader.bytes().into(), reader.stat()),
+fn answer(reader: &mut Reader<'_>, asked: i32) -> Option<Answer> {
+    Some(match asked {
+        1 => Answer::Created(reader.text()?.into(), Stat::default()),
+        15 | 19 => Answer::Created(reader.text()?.into(), stat(reader)?),
+        3 | 5 => Answer::Stat(stat(reader)?),
+        4 => Answer::Data(reader.buffer()?.into(), stat(reader)?),
         12 => {
-            let names = (0..reader.int()).map(|_| reader.text()).collect();
-            Answer::Children(names, reader.stat())
+            let names: Option<_> = (0..reader.int()?).map(|_| reader.text().map(Into::into)).collect();
+            Answer::Children(names?, stat(reader)?)
         }
-        14 => return several(reader),
         _ => Answer::Done,
     })
 }
 
-fn several(reader: &mut Reader<'_>) -> Result<Answer, WireError> {
+fn stat(reader: &mut Reader<'_>) -> Option<Stat> {
+    let (czxid, mzxid, ctime, mtime) = (reader.long()?, reader.long()?, reader.long()?, reader.long()?);
+    let (version, cversion, _acl_version) = (reader.int()?, reader.int()?, reader.int()?);
+    let (owner, data_length, children, pzxid) =
+        (reader.long()?, reader.int()?, reader.int()?, reader.long()?);
+    Some(Stat { czxid, mzxid, pzxid, ctime, mtime, version, cversion, owner, data_length, children })
+}
+
+/// The answer to a transaction.
+fn several(reader: &mut Reader<'_>) -> Option<Result<Answer, WireError>> {
     let (mut answers, mut refusal) = (vec![], None);
     loop {
-        let (kind, is_done, _) = (reader.int(), reader.bool(), reader.int());
+        let (kind, is_done, _) = (reader.int()?, reader.bool()?, reader.int()?);
         if is_done {
-            return refusal.map_or(Ok(Answer::Multi(answers)), Err);
+            return Some(refusal.map_or(Ok(Answer::Multi(answers)), Err));
         }
         if kind == -1 {
-            let failed = reader.int();
+            let failed = reader.int()?;
             if failed != 0 && refusal.is_none() {
                 refusal = Some(WireError { code: error(failed), index: answers.len() });
             }

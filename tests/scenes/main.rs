@@ -5,7 +5,7 @@
 //! | [`ensemble`], [`client`] | the simulated servers, and a session of `zklock::ensemble` on them |
 //! | [`play`] | the trace: the requests and what came of them, without what differs from run to run |
 //! | [`simulated`], [`real`], [`jute`] | the two stages; the wire format of real servers |
-//! | [`nodes`], [`watches`], [`sessions`], [`faults`], [`clients`] | the scenes |
+//! | [`drawn`], [`sessions`], [`faults`], [`clients`] | the scenes |
 //! | [`compared`] | the tests |
 //!
 //! The ensemble keeps virtual time, in nanoseconds. Each host has a clock of its own ([`client::HostClock`]), which may
@@ -25,18 +25,17 @@
 mod client;
 mod clients;
 mod compared;
+mod drawn;
 #[path = "../../crates/core/tests/simulation/ensemble/mod.rs"]
 mod ensemble;
 mod faults;
 mod jute;
-mod nodes;
 mod play;
 mod real;
 mod sessions;
 mod simulated;
 #[path = "../support/mod.rs"]
 mod support;
-mod watches;
 
 use std::time::Duration;
 
@@ -108,4 +107,4 @@ const CLIENTS: usize = 4;
 /// The settings of the servers in every scene.
 const TICK: Duration = Duration::from_millis(200);
 const SYNC_LIMIT: u64 = 5;
-const CONTAINER_CHECK: Duration = Duration::from_millis(500);
+const CONTAINER_CHECK: Duration = Duration::from_millis(200);

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use zklock_core::protocol::ReadNode;
@@ -13,7 +14,7 @@ use zklock_core::protocol::ReadNode;
 use super::{Heard, Stage};
 use crate::client::ClientEvent;
 use crate::client::message::{Node, Reply, Request, RequestError, SessionChange};
-use crate::ensemble::wire::{Acl, Answer, Happened, Mode, Op, Stat, ToClient, WireError};
+use crate::ensemble::wire::{Acl, Answer, Mode, Op, Stat, ToClient, WireError};
 use crate::support::DEADLINE;
 
 /// Encloses a transaction id in the trace until the end of the scene.
@@ -22,19 +23,21 @@ const MARK: char = '\u{1}';
 pub(super) struct Play<'a> {
     pub(super) stage: &'a mut dyn Stage,
     root: String,
-    trace: Vec<String>,
+    pub(super) trace: Vec<String>,
     sessions: BTreeMap<i64, usize>,
     /// Each client's session and the last zxid it has seen.
-    tickets: BTreeMap<usize, (i64, i64)>,
+    pub(super) tickets: BTreeMap<usize, (i64, i64)>,
     pub(super) leader: usize,
 }
 
 impl<'a> Play<'a> {
-    /// Begins a scene below `root`, which is created.
-    pub(super) fn begin(stage: &'a mut dyn Stage, root: &str) -> Self {
+    /// Begins a scene below a node of its own.
+    pub(super) fn begin(stage: &'a mut dyn Stage) -> Self {
+        static SCENES: AtomicUsize = AtomicUsize::new(0);
+        let root = format!("/scene-{}", SCENES.fetch_add(1, Ordering::Relaxed));
         let leader = stage.settle();
         let (trace, sessions, tickets) = (vec![], BTreeMap::new(), BTreeMap::new());
-        let mut play = Self { stage, root: root.to_owned(), trace, sessions, tickets, leader };
+        let mut play = Self { stage, root, trace, sessions, tickets, leader };
         play.connect(0, 10_000);
         play.create(0, "", Mode::Persistent);
         play.close(0);
@@ -74,17 +77,9 @@ impl<'a> Play<'a> {
         self.stage.now().saturating_sub(earlier)
     }
 
-    pub(super) fn note(&mut self, line: impl Into<String>) {
-        self.trace.push(line.into());
-    }
-
     pub(super) fn pass(&mut self, time: Duration) {
-        let until = self.stage.now() + time;
-        // Client `usize::MAX` doesn't exist, so `hear` just waits.
-        while self.stage.now() < until {
-            let left = until.saturating_sub(self.stage.now());
-            self.stage.hear(usize::MAX, left);
-        }
+        // This client doesn't exist, so `hear` just waits.
+        self.stage.hear(usize::MAX, time);
     }
 
     pub(super) fn settle(&mut self) {
@@ -106,9 +101,7 @@ impl<'a> Play<'a> {
 
     /// Connects again with the same session.
     pub(super) fn resume(&mut self, who: usize, server: usize, timeout_ms: i32) {
-        let (session, _) = self.tickets[&who];
-        self.stage.connect(who, server, session, timeout_ms, 0, true);
-        self.greeting(who);
+        self.resume_as(who, who, server, timeout_ms, true);
     }
 
     /// Connects one client with the session of another.
@@ -125,14 +118,7 @@ impl<'a> Play<'a> {
         self.greeting(who);
     }
 
-    /// Connects a client that has seen transactions that no server has.
-    pub(super) fn connect_from_the_future(&mut self, who: usize) {
-        let home = self.home();
-        self.stage.connect(who, home, 0, 10_000, i64::MAX, true);
-        self.greeting(who);
-    }
-
-    fn greeting(&mut self, who: usize) {
+    pub(super) fn greeting(&mut self, who: usize) {
         let line = match self.stage.hear(who, DEADLINE) {
             Heard::Packet(ToClient::Connected { session: 0, .. }) => format!("{who} expired"),
             Heard::Packet(ToClient::Connected { session, timeout_ms, .. }) => {
@@ -140,15 +126,9 @@ impl<'a> Play<'a> {
                 let first = *self.sessions.entry(session).or_insert(who);
                 format!("{who} has session {first} for {timeout_ms}")
             }
-            Heard::Packet(other) => format!("{who} greeted with {other:?}"),
-            Heard::Closed => format!("{who} closed"),
-            Heard::Silence => format!("{who} hears nothing"),
+            other => self.told_heard(who, &other),
         };
-        self.note(line);
-    }
-
-    pub(super) fn last_zxid(&self, who: usize) -> i64 {
-        self.tickets[&who].1
+        self.trace.push(line);
     }
 
     pub(super) fn send(&mut self, who: usize, op: &Op) {
@@ -165,56 +145,40 @@ impl<'a> Play<'a> {
     /// Records everything up to the next answer.
     pub(super) fn answer(&mut self, who: usize, what: &str) -> Option<Answer> {
         loop {
-            let (line, answer) = match self.stage.hear(who, DEADLINE) {
-                Heard::Packet(ToClient::Answer { zxid, result, .. }) => {
-                    if let Some(ticket) = self.tickets.get_mut(&who) {
-                        ticket.1 = ticket.1.max(zxid);
-                    }
-                    let told = match &result {
-                        Ok(answer) => self.told_answer(answer),
-                        Err(WireError { code, index }) => format!("{code:?} at {index}"),
-                    };
-                    (format!("{who} {what}: {told}"), result.ok())
-                }
-                Heard::Packet(ToClient::Event { path, happened }) => {
-                    let line = self.told_event(who, &path, happened);
-                    self.note(line);
+            let heard = self.stage.hear(who, DEADLINE);
+            let Heard::Packet(ToClient::Answer { zxid, result, .. }) = heard else {
+                self.trace.push(self.told_heard(who, &heard));
+                if matches!(heard, Heard::Packet(ToClient::Event { .. })) {
                     continue;
                 }
-                Heard::Packet(other) => (format!("{who} {what}: {other:?}"), None),
-                Heard::Closed => (format!("{who} {what}: closed"), None),
-                Heard::Silence => (format!("{who} {what}: nothing"), None),
+                return None;
             };
-            self.note(line);
-            return answer;
+            if let Some((_, last)) = self.tickets.get_mut(&who) {
+                *last = zxid.max(*last);
+            }
+            let told = match &result {
+                Ok(answer) => self.told_answer(answer),
+                Err(WireError { code, index }) => format!("{code:?} at {index}"),
+            };
+            self.trace.push(format!("{who} {what}: {told}"));
+            return result.ok();
         }
     }
 
-    /// Records the next event.
+    /// Records what arrives next, or that nothing does.
+    pub(super) fn next(&mut self, who: usize, within: Duration) {
+        let heard = self.stage.hear(who, within);
+        self.trace.push(self.told_heard(who, &heard));
+    }
+
+    /// Records the event that arrives next.
     pub(super) fn event(&mut self, who: usize) {
-        let line = match self.stage.hear(who, DEADLINE) {
-            Heard::Packet(ToClient::Event { path, happened }) => self.told_event(who, &path, happened),
-            other => format!("{who} waits for an event: {other:?}"),
-        };
-        self.note(line);
+        self.next(who, DEADLINE);
     }
 
     /// Records that the server closes the connection.
     pub(super) fn closed(&mut self, who: usize) {
-        let line = match self.stage.hear(who, DEADLINE) {
-            Heard::Closed => format!("{who} is closed"),
-            other => format!("{who} waits for the end: {other:?}"),
-        };
-        self.note(line);
-    }
-
-    /// Records that nothing arrives for this time.
-    pub(super) fn nothing(&mut self, who: usize, within: Duration) {
-        let line = match self.stage.hear(who, within) {
-            Heard::Silence => format!("{who} hears nothing"),
-            other => format!("{who} should hear nothing: {other:?}"),
-        };
-        self.note(line);
+        self.next(who, DEADLINE);
     }
 
     pub(super) fn hang_up(&mut self, who: usize) {
@@ -243,22 +207,14 @@ impl<'a> Play<'a> {
         since: Duration,
         expected: Range<Duration>,
     ) {
-        let exists = self.rooted(Op::Exists { path: path.to_owned(), watch: false });
-        let gone = loop {
-            self.stage.send(who, exists.clone());
-            match self.stage.hear(who, DEADLINE) {
-                Heard::Packet(ToClient::Answer { result: Ok(_), .. }) => {}
-                Heard::Packet(ToClient::Answer { result: Err(_), .. }) => break self.since(since),
-                other => {
-                    self.note(format!("{who} waits for the end of {path}: {other:?}"));
-                    return;
-                }
-            }
+        while self.ask(who, &exists(path, false)).is_some() {
+            self.trace.pop();
             self.pass(Duration::from_millis(10));
-        };
+        }
+        let gone = self.since(since);
         let is_right = expected.contains(&gone);
         let times = if is_right { "in time".to_owned() } else { format!("after {} s", gone.as_secs()) };
-        self.note(format!("{path} is gone {times}"));
+        self.trace.push(format!("{path} is gone {times}"));
     }
 
     // zklock's sessions.
@@ -272,13 +228,13 @@ impl<'a> Play<'a> {
         let mut all = vec![];
         loop {
             let Some(news) = self.stage.news(who, DEADLINE) else {
-                self.note(format!("{who} has no news"));
+                self.trace.push(format!("{who} has no news"));
                 return all;
             };
             let line = self.told_news(who, &news);
             // The number of these changes depends on how busy the machine is.
             if !matches!(news, ClientEvent::Session(SessionChange::ServersSay(_))) {
-                self.note(line);
+                self.trace.push(line);
             }
             let is_over = is_last(&news);
             all.push(news);
@@ -286,13 +242,6 @@ impl<'a> Play<'a> {
                 return all;
             }
         }
-    }
-
-    /// Records the news up to a new connection, sorted alphabetically.
-    pub(super) fn news_until_reconnected(&mut self, who: usize) {
-        let begin = self.trace.len();
-        self.news_until(who, |news| matches!(news, ClientEvent::Session(SessionChange::Reconnected)));
-        self.trace[begin..].sort();
     }
 
     /// Sends a request and records everything up to its reply.
@@ -354,8 +303,15 @@ impl<'a> Play<'a> {
 
     // Formatting.
 
-    fn told_event(&self, who: usize, path: &str, happened: Happened) -> String {
-        format!("{who} event: {happened:?} {}", self.unrooted(path))
+    fn told_heard(&self, who: usize, heard: &Heard) -> String {
+        match heard {
+            Heard::Packet(ToClient::Event { path, happened }) => {
+                format!("{who} event: {happened:?} {}", self.unrooted(path))
+            }
+            Heard::Packet(other) => format!("{who} hears {other:?}"),
+            Heard::Closed => format!("{who} is closed"),
+            Heard::Silence => format!("{who} hears nothing"),
+        }
     }
 
     fn owner(&self, owner: i64) -> String {
@@ -435,7 +391,7 @@ fn told_failure(failure: &RequestError) -> String {
     }
 }
 
-fn told(op: &Op) -> String {
+pub(super) fn told(op: &Op) -> String {
     match op {
         // The zxid differs from run to run.
         Op::SetWatches { data, exist, child, .. } => format!("SetWatches {data:?} {exist:?} {child:?}"),

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
-use std::sync::mpsc::{Receiver, channel};
+use std::io::Write;
+use std::net::{Shutdown, TcpStream};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,13 @@ use futures::executor::block_on;
 use zklock::ensemble::{Asker, Hosts, Requester, Security, Session, SessionEvent, Settings};
 use zklock_core::protocol::QuestionIndex;
 
-use super::jute::{self, Reader, Writer};
+use super::jute;
 use super::{CLIENTS, CONTAINER_CHECK, Heard, SYNC_LIMIT, Stage, TICK};
 use crate::client::ClientEvent;
 use crate::client::message::{NodePath, Request};
 use crate::ensemble::wire::{Op, ToClient};
 use crate::support::four_letter::field;
+use crate::support::jute::{Bytes, Packet, Reader};
 use crate::support::network::{Network, ServerSettings};
 use crate::support::{DEADLINE, Proxy, Server, ServerBuilder, pass_time, wait_for};
 
@@ -28,7 +29,7 @@ enum Servers {
 
 struct Raw {
     stream: TcpStream,
-    unread: Vec<u8>,
+    packets: Receiver<Packet>,
     is_greeted: bool,
     /// The operation codes of unanswered requests.
     asked: VecDeque<i32>,
@@ -106,42 +107,15 @@ impl Real {
     }
 }
 
-/// Returns the next packet of a connection, from what was already read or from the socket.
-fn hear(raw: &mut Raw, within: Duration, passwords: &mut BTreeMap<i64, Vec<u8>>) -> Heard {
-    let until = Instant::now() + within;
-    loop {
-        if let Some((length, rest)) = raw.unread.split_first_chunk::<4>() {
-            let length = u32::from_be_bytes(*length) as usize;
-            if let Some(packet) = rest.get(..length) {
-                let packet = packet.to_vec();
-                raw.unread.drain(..4 + length);
-                return Heard::Packet(understand(raw, &packet, passwords));
-            }
-        }
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Heard::Silence;
-        }
-        raw.stream.set_read_timeout(Some(left.max(Duration::from_millis(1)))).unwrap();
-        let mut buffer = [0; 4096];
-        match raw.stream.read(&mut buffer) {
-            Ok(0) => return Heard::Closed,
-            Ok(count) => raw.unread.extend(&buffer[..count]),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
-            Err(_) => return Heard::Closed,
-        }
-    }
-}
-
-fn understand(raw: &mut Raw, packet: &[u8], passwords: &mut BTreeMap<i64, Vec<u8>>) -> ToClient {
+fn understand(raw: &mut Raw, packet: &[u8], passwords: &mut BTreeMap<i64, Vec<u8>>) -> Option<ToClient> {
     if raw.is_greeted {
         return jute::decode(packet, || raw.asked.pop_front().expect("a question"));
     }
     raw.is_greeted = true;
     let mut reader = Reader(packet);
-    let (_version, timeout_ms, session) = (reader.int(), reader.int(), reader.long());
-    passwords.insert(session, reader.bytes());
-    ToClient::Connected { session, password: 0, timeout_ms }
+    let (_version, timeout_ms, session) = (reader.int()?, reader.int()?, reader.long()?);
+    passwords.insert(session, reader.buffer()?.to_vec());
+    Some(ToClient::Connected { session, password: 0, timeout_ms })
 }
 
 impl Stage for Real {
@@ -185,11 +159,16 @@ impl Stage for Real {
         stream.set_nodelay(true).unwrap();
         let mut password = self.passwords.get(&session).cloned().unwrap_or_else(|| vec![0; 16]);
         password[0] ^= u8::from(!is_good);
-        let mut writer = Writer::default();
-        writer.int(0).long(last_zxid).int(timeout_ms).long(session).bytes(&password).bool(false);
-        let mut raw = Raw { stream, unread: vec![], is_greeted: false, asked: VecDeque::new(), xid: 0 };
-        raw.stream.write_all(&writer.packet()).ok();
-        self.raw.insert(who, raw);
+        let hello = Bytes::default().int(0).long(last_zxid).int(timeout_ms).long(session);
+        (&stream).write_all(&hello.buffer(&password).bool(false).packet()).ok();
+        let (sender, packets) = channel();
+        let mut source = stream.try_clone().unwrap();
+        thread::spawn(move || {
+            while let Ok(Some(packet)) = Packet::read(&mut source, false) {
+                sender.send(packet).ok();
+            }
+        });
+        self.raw.insert(who, Raw { stream, packets, is_greeted: false, asked: VecDeque::new(), xid: 0 });
     }
 
     fn send(&mut self, who: usize, op: Op) {
@@ -197,22 +176,29 @@ impl Stage for Real {
         raw.xid += 1;
         let code = jute::code(&op);
         raw.asked.push_back(code);
-        let mut writer = Writer::default();
-        writer.int(raw.xid).int(code);
-        jute::encode(&mut writer, &op);
-        raw.stream.write_all(&writer.packet()).ok();
+        let request = jute::encode(Bytes::default().int(raw.xid).int(code), &op);
+        raw.stream.write_all(&request.packet()).ok();
     }
 
     fn hear(&mut self, who: usize, within: Duration) -> Heard {
-        if let Some(raw) = self.raw.get_mut(&who) {
-            return hear(raw, within, &mut self.passwords);
+        let Some(raw) = self.raw.get_mut(&who) else {
+            pass_time(within);
+            return Heard::Silence;
+        };
+        match raw.packets.recv_timeout(within) {
+            Ok(packet) => {
+                let packet = understand(raw, packet.contents(), &mut self.passwords);
+                Heard::Packet(packet.expect("a whole packet"))
+            }
+            Err(RecvTimeoutError::Timeout) => Heard::Silence,
+            Err(RecvTimeoutError::Disconnected) => Heard::Closed,
         }
-        pass_time(within);
-        Heard::Silence
     }
 
     fn hang_up(&mut self, who: usize) {
-        self.raw.remove(&who);
+        if let Some(raw) = self.raw.remove(&who) {
+            raw.stream.shutdown(Shutdown::Both).ok();
+        }
     }
 
     fn open(&mut self, who: usize, servers: &[usize], timeout: Duration) {

@@ -158,7 +158,9 @@ fn second_connection(play: &mut Play<'_>) {
 }
 
 fn from_the_future(play: &mut Play<'_>) {
-    play.connect_from_the_future(1);
+    let home = play.home();
+    play.stage.connect(1, home, 0, 10_000, i64::MAX, true);
+    play.greeting(1);
 }
 
 fn close_ends_connection(play: &mut Play<'_>) {

@@ -18,6 +18,7 @@ pub(crate) mod four_letter;
 mod helper;
 mod history;
 mod inspect;
+pub(crate) mod jute;
 mod jvm;
 mod keys;
 pub(crate) mod lan;
@@ -64,6 +65,7 @@ pub(crate) use {
         Held, Hung, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped,
         limit_open_files, status_of, thaw, worker_of,
     },
+    jute::{Bytes, op},
     jvm::release,
     keys::{Authority, Identity, Keys},
     lines::Lines,
@@ -78,7 +80,7 @@ pub(crate) use {
     process_fault::first_child,
     processes::{assert_no_processes, kill_all, processes_of},
     prometheus::Metrics,
-    proxy::{At, Proxy, op},
+    proxy::{At, Proxy},
     pty::Terminal,
     rng::Rng,
     running::Running,

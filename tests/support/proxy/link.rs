@@ -1,9 +1,9 @@
 //! One connection through the proxy. Each direction has a thread that reads and one that writes, so that the arrival
 //! time of a packet is recorded even while an earlier packet is held back.
 
-use super::packet::Packet;
+use super::At;
 use super::rules::{Shared, Way};
-use super::{At, op};
+use crate::support::jute::{Packet, op};
 use std::collections::HashMap;
 use std::io::{Result, Write};
 use std::net::{Shutdown, TcpStream};
@@ -95,7 +95,7 @@ impl Link {
 
     /// Whether a request is forwarded to the server.
     fn let_request(&self, packet: &Packet, first: bool, shared: &Shared) -> bool {
-        let op = if first && !packet.raw { Some(op::CONNECT_CODE) } else { packet.op_code() };
+        let op = if first && !packet.raw { Some(op::CONNECT[0]) } else { packet.op_code() };
         let xid = if first { Some(CONNECT_XID) } else { packet.xid() };
         self.asked().extend(xid.zip(op));
         match op.and_then(|op| shared.take_rule(op)) {

@@ -1,10 +1,9 @@
 //! A network between client and server that a test can break in several ways.
 
 mod link;
-pub(crate) mod op;
-mod packet;
 mod rules;
 
+use super::jute::op;
 use super::ports;
 use super::server::Server;
 use super::wait::{DEADLINE, wait_until};

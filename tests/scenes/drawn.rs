@@ -1,0 +1,183 @@
+//! Requests of two clients, drawn from a seed.
+
+use super::play::{Play, check, create_for, delete, exists, get, list, set, told};
+use super::{CONTAINER_CHECK, Scene};
+use crate::ensemble::wire::{Acl, Answer, Mode, Op};
+use crate::support::Rng;
+
+/// What no sequence has: a node without READ. Since 3.9 asking whether it exists is refused.
+pub(super) const SCENES: &[Scene] = &[("a_node_that_may_not_be_read", no_read)];
+
+/// The nodes that are read, written and deleted.
+const PATHS: [&str; 6] = ["/a", "/a/b", "/a/b/c", "/a/0000000001", CONTAINER, "/k/b"];
+
+/// Here only containers are created, so that it's known when the servers are about to remove a node.
+const CONTAINER: &str = "/k";
+
+const BAD_PATHS: [&str; 4] = ["/a/", "/a//b", "/a/./b", "/k/.."];
+
+/// The length of a sequence.
+const ACTS: usize = 120;
+
+/// How often a client looks whether a container is removed, at most.
+const MOST_CHECKS: usize = 1_000;
+
+const TIMEOUT_MS: i32 = 60_000;
+
+/// What one client does.
+#[derive(Debug, Clone)]
+pub(super) enum Act {
+    /// Requests that are sent at once.
+    Ask(Vec<Op>),
+    /// The session is closed, and a new one is opened.
+    Close,
+    HangUp,
+    /// The session gets a new connection, and these watches: on data, on missing nodes, on children.
+    Resume([Vec<String>; 3]),
+}
+
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize]
+}
+
+/// Draws a sequence: which client does what.
+pub(super) fn draw(seed: u64) -> Vec<(usize, Act)> {
+    let rng = &mut Rng::new(seed);
+    let parents = [(PATHS[0], Mode::Persistent), (CONTAINER, Mode::Container)];
+    let mut acts =
+        vec![(1, Act::Ask(parents.map(|(path, mode)| create_for(path, mode, Acl::OPEN)).to_vec()))];
+    while acts.len() < ACTS {
+        let who = pick(rng, &[1, 2]);
+        match rng.below(16) {
+            0 => acts.push((who, Act::Close)),
+            1 | 2 => {
+                acts.push((who, Act::HangUp));
+                acts.extend((0..rng.below(4)).map(|_| (3 - who, ask(rng))));
+                let mut paths =
+                    || PATHS.into_iter().filter(|_| rng.below(3) == 0).map(str::to_owned).collect();
+                acts.push((who, Act::Resume([paths(), paths(), paths()])));
+            }
+            _ => acts.push((who, ask(rng))),
+        }
+    }
+    acts
+}
+
+fn ask(rng: &mut Rng) -> Act {
+    let last = if rng.below(8) < 5 { write(rng) } else { read(rng) };
+    // Nothing follows a write, because the servers could remove a container in between.
+    Act::Ask((0..rng.below(3)).map(|_| read(rng)).chain([last]).collect())
+}
+
+fn read(rng: &mut Rng) -> Op {
+    let path = if rng.below(8) == 0 { "" } else { pick(rng, &PATHS) };
+    pick(rng, &[exists, get, list])(path, rng.below(2) == 0)
+}
+
+fn write(rng: &mut Rng) -> Op {
+    let (path, version) = (pick(rng, &PATHS), pick(rng, &[-1, -1, -1, -1, 0, 1]));
+    match rng.below(10) {
+        0..4 => create(rng, path),
+        4..6 => delete(if rng.below(16) == 0 { "!/" } else { path }, version),
+        6 => set(path, pick(rng, &["", "one", "longer"]), version),
+        _ => Op::Multi((0..2 + rng.below(3)).map(|_| part(rng)).collect()),
+    }
+}
+
+/// An operation of a transaction.
+fn part(rng: &mut Rng) -> Op {
+    match write(rng) {
+        Op::Multi(_) => check(pick(rng, &PATHS), pick(rng, &[-1, -1, -1, 0, 1])),
+        other => other,
+    }
+}
+
+fn create(rng: &mut Rng, path: &str) -> Op {
+    if path == CONTAINER {
+        return create_for(path, Mode::Container, Acl::OPEN);
+    }
+    let (rare, often) =
+        ([Mode::PersistentSequential, Mode::EphemeralSequential], [Mode::Persistent, Mode::Ephemeral]);
+    let mode = pick(rng, &[rare, often, often].concat());
+    let denied = pick(rng, &[0, 0, 0, Acl::CREATE, Acl::DELETE, Acl::WRITE]);
+    let path = match path.rfind('/') {
+        // The name is nothing but its number.
+        Some(slash) if mode.is_sequential() => &path[..=slash],
+        _ if rng.below(16) == 0 => pick(rng, &BAD_PATHS),
+        _ => path,
+    };
+    create_for(path, mode, Acl::alike(Acl::ALL & !denied))
+}
+
+/// Plays a sequence. If there are several servers, the clients are at different ones, the second at the leader in half of
+/// the sequences. They hear of each other's changes after each step.
+pub(super) fn play(seed: u64, acts: &[(usize, Act)], play: &mut Play<'_>) {
+    let other = play.followers().last().copied().filter(|_| seed.is_multiple_of(2)).unwrap_or(play.leader);
+    let servers = [play.leader, play.home(), other];
+    let mut is_here = [false, true, true];
+    for who in [1, 2] {
+        play.connect_to(who, servers[who], TIMEOUT_MS);
+    }
+    for (who, act) in acts {
+        let (who, begin) = (*who, play.trace.len());
+        match act {
+            Act::Resume([data, exist, child]) => {
+                let (since, data, exist, child) =
+                    (play.tickets[&who].1, data.clone(), exist.clone(), child.clone());
+                play.resume(who, servers[who], TIMEOUT_MS);
+                play.ask(who, &Op::SetWatches { since, data, exist, child });
+                is_here[who] = true;
+            }
+            _ if !is_here[who] => continue,
+            Act::Ask(ops) => {
+                for op in ops {
+                    play.send(who, op);
+                }
+                for op in ops {
+                    play.answer(who, &told(op));
+                }
+            }
+            Act::Close => {
+                play.close(who);
+                play.connect_to(who, servers[who], TIMEOUT_MS);
+            }
+            Act::HangUp => {
+                play.hang_up(who);
+                is_here[who] = false;
+            }
+        }
+        // A container that is empty again is removed within a time that nobody knows.
+        for _ in 0..if is_here[who] { MOST_CHECKS } else { 0 } {
+            let Some(Answer::Stat(stat)) = play.ask(who, &exists(CONTAINER, false)) else { break };
+            if stat.children > 0 || stat.cversion == 0 {
+                break;
+            }
+            play.trace.pop();
+            play.pass(CONTAINER_CHECK / 20);
+        }
+        (1..=2).filter(|who| is_here[*who]).for_each(|who| drop(play.ask(who, &Op::Sync)));
+        if matches!(act, Act::Close) {
+            // The nodes of a session vanish in any order.
+            play.trace[begin..].sort();
+        }
+    }
+    // A container that never had a child stays.
+    play.pass(CONTAINER_CHECK * 2);
+    play.connect(3, TIMEOUT_MS);
+    play.ask(3, &Op::Sync);
+    for path in [""].into_iter().chain(PATHS) {
+        play.ask(3, &get(path, false));
+        play.ask(3, &list(path, false));
+    }
+    (1..=3).filter(|who| *who == 3 || is_here[*who]).for_each(|who| play.close(who));
+}
+
+fn no_read(play: &mut Play<'_>) {
+    play.connect(1, 10_000);
+    play.ask(1, &create_for("/a", Mode::Persistent, Acl::alike(Acl::ALL & !Acl::READ)));
+    for op in [get("/a", true), list("/a", true), exists("/a", false), set("/a", "x", -1)] {
+        play.ask(1, &op);
+    }
+    play.ask(1, &Op::Multi(vec![check("/a", -1)]));
+    play.close(1);
+}
