@@ -45,8 +45,7 @@ fn drawn_difference(real: &mut Real, seed: u64) -> Option<String> {
             }
         }
     }
-    let acts: String = acts.iter().map(|act| format!("\n  {act:?}")).collect();
-    Some(format!("seed {seed}, of which these make the difference:{acts}\n{told}"))
+    Some(format!("seed {seed}, of which these make the difference: {acts:#?}\n{told}"))
 }
 
 /// Runs the scenes on real servers in sequence, and each scene on simulated servers of its own.

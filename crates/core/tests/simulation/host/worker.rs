@@ -199,7 +199,7 @@ impl World {
 
     pub(super) fn introduction(&mut self, index: usize) -> Introduction {
         let contender = &self.zklocks[index].contender;
-        let host = format!("host{}", index);
+        let host = format!("host{index}");
         let process = Process { boot: host.clone(), namespace: "pid:[1]".to_owned(), started: index as u64 };
         let record = Record {
             version: 1,
