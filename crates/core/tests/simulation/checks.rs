@@ -35,18 +35,16 @@ fn are_compatible(one: Mode, other: Mode) -> bool {
 impl World {
     /// Checks that no command runs whose lock excludes this one. Called before a command starts or continues.
     pub(crate) fn check_exclusion(&mut self, index: usize) {
+        let Zklock { contender: Contender { mode, .. }, node_deleted, .. } = self.zklocks[index];
+        if node_deleted {
+            // zklock is about to learn of the deletion.
+            return;
+        }
         for lock in self.zklocks[index].contender.locks.clone() {
-            let Zklock { contender: Contender { mode, .. }, node_deleted, .. } = self.zklocks[index];
-            if node_deleted {
-                // zklock is about to learn of the deletion.
-                continue;
-            }
             let running: BTreeSet<usize> = (0..self.zklocks.len())
                 .filter(|&other| self.zklocks[other].contender.locks.contains(&lock))
                 .filter(|&other| other != index && self.needs_the_lock(other))
-                .filter(|&other| !self.zklocks[other].node_deleted)
-                // docs/safety.md names this limit: neither process of a zklock can act.
-                .filter(|&other| !self.zklocks[other].no_process_can_act() && !self.has_slept(other))
+                .filter(|&other| !self.is_exempt(other))
                 .collect();
             let too_many = match mode {
                 Mode::Slots(slots) => running.len() >= slots as usize,
@@ -60,6 +58,13 @@ impl World {
         }
     }
 
+    /// Whether a running command of a zklock doesn't count: the zklock is about to learn that its node was deleted, neither
+    /// of its processes can act (a limit that docs/safety.md names), or its host has just woken up.
+    fn is_exempt(&self, index: usize) -> bool {
+        let zklock = &self.zklocks[index];
+        zklock.node_deleted || zklock.no_process_can_act() || self.has_slept(index)
+    }
+
     /// Whether a process of the command runs that the lock has to protect.
     fn needs_the_lock(&self, index: usize) -> bool {
         self.zklocks[index].command.as_ref().is_some_and(|command| command.needs_the_lock(self.now))
@@ -68,8 +73,7 @@ impl World {
     /// Checks a zklock whose host was suspended, once zklock has had a moment to stop a command whose lease ended
     /// meanwhile.
     pub(crate) fn check_resumed(&mut self, index: usize) {
-        let zklock = &self.zklocks[index];
-        if self.needs_the_lock(index) && !zklock.no_process_can_act() && !self.has_slept(index) {
+        if self.needs_the_lock(index) && !self.is_exempt(index) {
             self.check_exclusion(index);
         }
     }
@@ -117,7 +121,7 @@ impl World {
         let Some(last) = self.ensemble.modified_ms("/locks/.a.zklock-last") else { return };
         let since = self.ensemble.wall_clock_ms() - last;
         let since = Duration::from_millis(u64::try_from(since).unwrap_or_default());
-        if since < period && self.zklocks[index].contender.locks.len() == 1 {
+        if since < period {
             self.checks.violated(|| {
                 format!("zklock {index} runs its command {since:?} after a success, once per {period:?}")
             });

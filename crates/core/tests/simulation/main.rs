@@ -1,6 +1,21 @@
 //! Simulates whole runs of the shipped core, with simulated hosts, lines and servers. The simulation is deterministic
 //! for a seed and uses no threads, sockets or clocks.
 //!
+//! What is checked. If a check has an exception, its reason stands beside it.
+//!
+//! | property | where |
+//! |---|---|
+//! | No two commands run whose locks exclude each other: at a start, when one continues, after a host's sleep | `checks`: `check_exclusion`, `check_resumed` |
+//! | A command ends before its session, whatever happens to follower, line, clock and host | `explore::lease` |
+//! | A command starts only if zklock's node was in its last list and zklock is neither stopped nor told to end; with a greater fencing token than the one before; with `--once-per` not too soon | `checks`: `check_start`, `check_once` |
+//! | The exit code is the command's own, or says what happened | `checks`: `check_exit` |
+//! | A zklock that has ended leaves no process and no node | `checks`: `check_exit`, `check_released`, `check_the_end` |
+//! | A signal ends a waiter in time; a revoked or deleted lock ends the command in time | `checks`: `check_signal`; `gone_by` in `host::job` |
+//! | A zklock that could run its command does; every run ends | `bounds`: `check_what_runs`; `checks`: `check_the_end` |
+//! | No lease is lost, no node is said to be deleted and no monitor ends everything without a reason | `bounds`: `check_loss`, `check_deleted`, `check_end` |
+//! | The recipe keeps all that in every order of messages with one or two faults | `explore::recipe` |
+//! | Worker and monitor end right in every order of reports, death and signals | `explore::pair` |
+//!
 //! | module | topic |
 //! |---|---|
 //! | `world` | simulated time and the queue of events |

@@ -17,8 +17,6 @@ pub(crate) struct Config {
     pub(crate) tick: u64,
     /// How many ticks the leader and a follower tolerate each other's silence.
     pub(crate) sync_limit: u64,
-    /// How many ticks joining a leader may take.
-    pub(crate) init_limit: u64,
     pub(crate) max_timeout_ms: i32,
     /// The delay between client and server in each direction, before jitter.
     pub(crate) client_delay: u64,
@@ -44,7 +42,6 @@ impl Config {
             seed,
             tick,
             sync_limit: 5,
-            init_limit: 20,
             max_timeout_ms: 60_000,
             client_delay: MS / 5,
             client_jitter: MS / 5,

@@ -40,7 +40,6 @@ impl Ensemble {
             && let Some((time, event)) = self.queue.pop()
         {
             self.now = self.now.max(time);
-            self.events += 1;
             self.deliver(event);
         }
         output

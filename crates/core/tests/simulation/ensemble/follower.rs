@@ -45,17 +45,11 @@ impl Ensemble {
         let (leader, link) = (following.leader, following.link);
         match message {
             Peer::Gone => self.look_for_a_leader(server),
-            Peer::History(epoch, difference) => {
-                let state = &mut self.servers[server];
-                state.log.accept(difference, &mut state.tree);
-                (state.log.epoch, state.log.promised) = (epoch, epoch);
-                let last = state.log.last();
-                self.tell(server, leader, link, Peer::Took(last));
-            }
             Peer::UpToDate(committed) => {
                 following.is_serving = true;
                 self.apply_up_to(server, committed);
-                self.set_timer(server, self.config.sync_limit * self.config.tick, Timer::Silence);
+                let last = self.servers[server].log.last();
+                self.tell(server, leader, link, Peer::Ack(last));
             }
             Peer::Propose(txn) => self.write_log(server, txn),
             Peer::Commit(zxid) => self.do_late(server, Late::Commit(zxid)),
@@ -93,12 +87,7 @@ impl Ensemble {
 
     fn do_now(&mut self, server: usize, what: &Late) {
         match what {
-            Late::Commit(zxid) => {
-                // A follower that doesn't serve yet learns later, in one message, what is committed.
-                if self.following(server).is_some_and(|following| following.is_serving) {
-                    self.apply_up_to(server, *zxid);
-                }
-            }
+            Late::Commit(zxid) => self.apply_up_to(server, *zxid),
             Late::Synced(conn, xid) => self.synced(*conn, *xid),
         }
     }

@@ -13,25 +13,9 @@ use super::tree::{Change, Stamp, Tree};
 use super::wire::{Answer, Code, Op, WireError};
 use super::{Ensemble, Role, Timer};
 
-/// How far a leader's start has got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// The leader was elected and waits for a quorum of followers.
-    Gathering,
-    /// The leader waits until a quorum has its history.
-    Bringing,
-    Serving,
-}
-
 /// A follower, as its leader sees it.
 pub(super) struct Learner {
     pub(super) link: u64,
-    /// The epoch it promised and the zxid it has applied, until it is sent the history.
-    pub(super) hello: Option<(i64, i64)>,
-    /// New proposals are forwarded to it.
-    pub(super) is_forwarding: bool,
-    /// It has the leader's history.
-    pub(super) took: bool,
     /// The last of the leader's ticks in which it still counts as present.
     pub(super) deadline: u64,
     pub(super) heard: u64,
@@ -45,12 +29,11 @@ struct Proposal {
 }
 
 pub(super) struct Leading {
-    pub(super) stage: Stage,
-    pub(super) epoch: i64,
+    epoch: i64,
     counter: i64,
     pub(super) learners: BTreeMap<usize, Learner>,
     /// The tree with all proposed changes applied.
-    pub(super) pending: Tree,
+    pending: Tree,
     proposals: VecDeque<Proposal>,
     pub(super) tracker: Tracker,
     pub(super) tick: u64,
@@ -58,13 +41,12 @@ pub(super) struct Leading {
 }
 
 impl Leading {
-    pub(super) fn new(tick: u64) -> Self {
+    pub(super) fn new(epoch: i64, pending: Tree, tick: u64) -> Self {
         Self {
-            stage: Stage::Gathering,
-            epoch: 0,
+            epoch,
             counter: 0,
             learners: BTreeMap::new(),
-            pending: Tree::new(),
+            pending,
             proposals: VecDeque::new(),
             tracker: Tracker::new(tick),
             tick: 0,
@@ -161,11 +143,11 @@ impl Ensemble {
         self.write_log(server, txn);
     }
 
-    /// Sends a message to every follower that has the history or has been sent it.
+    /// Sends a message to every follower.
     fn broadcast(&mut self, server: usize, message: impl Fn() -> Peer) {
         for other in 0..self.servers.len() {
             let learner = self.leading(server).and_then(|leading| leading.learners.get(&other));
-            if let Some(link) = learner.filter(|learner| learner.is_forwarding).map(|learner| learner.link) {
+            if let Some(link) = learner.map(|learner| learner.link) {
                 self.tell(server, other, link, message());
             }
         }
@@ -186,7 +168,7 @@ impl Ensemble {
 
     pub(super) fn logged(&mut self, server: usize, zxid: i64) {
         match &self.servers[server].role {
-            Role::Leading(_) => self.acknowledged(server, server, zxid, zxid),
+            Role::Leading(_) => self.acknowledged(server, server, zxid),
             Role::Following(following) => {
                 let (leader, link) = (following.leader, following.link);
                 self.tell(server, leader, link, Peer::Ack(zxid));
@@ -195,23 +177,16 @@ impl Ensemble {
         }
     }
 
-    /// A server has written these proposals to disk. Proposals that a quorum has written are committed in order.
-    pub(super) fn acknowledged(&mut self, server: usize, by: usize, from: i64, to: i64) {
+    /// A server has written the proposals up to this one to disk. Proposals that a quorum has written are committed in
+    /// order.
+    pub(super) fn acknowledged(&mut self, server: usize, by: usize, zxid: i64) {
         let quorum = self.config.quorum();
-        let Some(leading) = self.leading(server) else {
-            return;
-        };
-        let Some(oldest) = leading.proposals.front().map(|proposal| proposal.txn.zxid()) else {
-            return;
-        };
-        let index = |zxid: i64| usize::try_from(zxid - oldest).ok();
-        if let Some(last) = index(to) {
-            let first = index(from).unwrap_or(0);
-            let acked = leading.proposals.iter_mut().take(last + 1).skip(first);
-            acked.for_each(|proposal| proposal.acks |= 1 << by);
+        if let Some(leading) = self.leading(server) {
+            let written = leading.proposals.iter_mut().take_while(|proposal| proposal.txn.zxid() <= zxid);
+            written.for_each(|proposal| proposal.acks |= 1 << by);
         }
         loop {
-            let Some(leading) = self.leading(server).filter(|leading| leading.stage == Stage::Serving) else {
+            let Some(leading) = self.leading(server) else {
                 return;
             };
             let is_committed = |proposal: &mut Proposal| proposal.acks.count_ones() >= quorum;
@@ -239,12 +214,12 @@ impl Ensemble {
             leading.tick += 1;
         }
         let ticks = leading.tick;
-        let counts = leading.learners.values().filter(|learner| learner.took && learner.deadline >= ticks);
+        let counts = leading.learners.values().filter(|learner| learner.deadline >= ticks);
         if !leading.is_half && (counts.count() as u32) + 1 < quorum {
             return self.look_for_a_leader(server);
         }
         leading.is_half = !leading.is_half;
-        let silent = |learner: &Learner| learner.took && now.saturating_sub(learner.heard) >= limit;
+        let silent = |learner: &Learner| now.saturating_sub(learner.heard) >= limit;
         let gone = leading.learners.extract_if(.., |_, learner| silent(learner));
         let gone: Vec<_> = gone.map(|(id, learner)| (id, learner.link)).collect();
         for (id, link) in gone {

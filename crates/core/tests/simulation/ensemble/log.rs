@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::network::ConnId;
-use super::tree::{Change, Stamp, Tree};
+use super::tree::{Change, Stamp};
 use super::wire::{Answer, WireError};
 
 /// The request behind a transaction: a client's connection and the server that it belongs to.
@@ -33,23 +33,13 @@ impl Txn {
 /// How many transactions a server keeps to bring another up to date without a snapshot.
 const KEPT: usize = 2_000;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Log {
     txns: VecDeque<Rc<Txn>>,
     /// The zxid just before the oldest transaction that is kept.
     base: i64,
     /// The epoch of the last leader that this history comes from.
     pub(super) epoch: i64,
-    /// The highest epoch promised to a prospective leader.
-    pub(super) promised: i64,
-}
-
-/// How a follower is brought to the leader's history.
-#[derive(Debug)]
-pub(super) enum Difference {
-    /// Replaces everything after this zxid.
-    After(i64, Vec<Rc<Txn>>),
-    Snapshot(Box<Tree>, Vec<Rc<Txn>>),
 }
 
 impl Log {
@@ -57,7 +47,6 @@ impl Log {
         self.txns.back().map_or(self.base, |txn| txn.zxid())
     }
 
-    #[allow(dead_code, reason = "for the comparison with real servers")]
     pub(super) fn base(&self) -> i64 {
         self.base
     }
@@ -81,29 +70,5 @@ impl Log {
     pub(super) fn after(&self, zxid: i64) -> impl Iterator<Item = &Rc<Txn>> {
         let from = self.txns.partition_point(|txn| txn.zxid() <= zxid);
         self.txns.range(from..)
-    }
-
-    /// The part of the history that a follower lacks if it has applied everything up to `applied`. The applied part was
-    /// committed, so every leader has it.
-    pub(super) fn difference(&self, applied: i64, tree: &Tree) -> Difference {
-        if applied >= self.base {
-            Difference::After(applied, self.after(applied).cloned().collect())
-        } else {
-            Difference::Snapshot(Box::new(tree.clone()), self.after(tree.zxid).cloned().collect())
-        }
-    }
-
-    /// Takes over a leader's history.
-    pub(super) fn accept(&mut self, difference: Difference, tree: &mut Tree) {
-        match difference {
-            Difference::After(zxid, txns) => {
-                while self.txns.pop_back_if(|txn| txn.zxid() > zxid).is_some() {}
-                self.txns.extend(txns);
-            }
-            Difference::Snapshot(snapshot, txns) => {
-                (self.base, *tree) = (snapshot.zxid, *snapshot);
-                self.txns = txns.into();
-            }
-        }
     }
 }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`wire`] | messages between clients and servers |
 //! | [`config`] | sizes, delays and limits |
-//! | [`queue`], [`hash`] | ordered events; maps |
+//! | [`queue`] | ordered events |
 //! | [`network`] | connections, links and holes |
 //! | [`peers`] | messages between servers |
 //! | [`tree`], [`prepare`], [`log`] | nodes and sessions; the leader's check of writes; transactions |
@@ -16,16 +16,15 @@
 //! | [`faults`], [`look`] | crashes, freezes, cuts; the state that checks may inspect |
 //! | [`explore`] | single events |
 //!
-//! Simplifications: a transaction carries its answer; the handshake of a new leader is one exchange shorter; votes
-//! aren't messages but are seen immediately over every intact link; a log is durable as soon as it is written, and
-//! acknowledged after a delay.
+//! Simplifications: a transaction carries its answer; votes aren't messages but are seen immediately over every intact
+//! link; a follower takes its leader's history immediately and serves one delay later; a log is durable as soon as it is
+//! written, and acknowledged after a delay.
 
 mod config;
 mod election;
 pub(crate) mod explore;
 mod faults;
 mod follower;
-mod hash;
 mod leader;
 mod log;
 mod look;
@@ -39,7 +38,7 @@ mod tree;
 mod watches;
 pub(crate) mod wire;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 pub(crate) use crate::rng::{Rng, mix};
 
@@ -47,7 +46,6 @@ pub(crate) use self::config::{Config, MS};
 pub(crate) use self::network::{ConnId, Direction};
 
 use self::follower::Following;
-use self::hash::FastMap;
 use self::leader::Leading;
 use self::log::Log;
 use self::network::{Conns, Link};
@@ -93,8 +91,6 @@ enum Timer {
     Lagging,
     /// Time to check whether the leader has been silent for too long.
     Silence,
-    /// Time to check whether joining or gathering has taken too long.
-    Joined,
 }
 
 enum Role {
@@ -114,7 +110,7 @@ struct Server {
     log: Log,
     tree: Tree,
     watches: Watches,
-    by_session: FastMap<i64, ConnId>,
+    by_session: BTreeMap<i64, ConnId>,
     /// The offset of its ticks.
     phase: u64,
     apply_lag: u64,
@@ -141,7 +137,6 @@ pub(crate) struct Ensemble {
     is_voting: bool,
     outputs: VecDeque<Output>,
     fired: Vec<(ConnId, std::rc::Rc<str>, Happened)>,
-    events: u64,
 }
 
 impl Ensemble {
@@ -157,7 +152,7 @@ impl Ensemble {
             log: Log::default(),
             tree: Tree::new(),
             watches: Watches::default(),
-            by_session: FastMap::default(),
+            by_session: BTreeMap::new(),
             phase: rng.below(tick),
             apply_lag: 0,
             logged_at: 0,
@@ -181,7 +176,6 @@ impl Ensemble {
             is_voting: false,
             outputs: VecDeque::new(),
             fired: vec![],
-            events: 0,
         };
         (0..ensemble.servers.len()).for_each(|server| ensemble.restart(server));
         ensemble
@@ -190,12 +184,6 @@ impl Ensemble {
     /// The virtual time in nanoseconds.
     pub(crate) fn now(&self) -> u64 {
         self.now
-    }
-
-    /// How many events have been processed.
-    #[allow(dead_code, reason = "for the comparison with real servers")]
-    pub(crate) fn events(&self) -> u64 {
-        self.events
     }
 
     /// How many servers there are, running or not.
@@ -215,7 +203,6 @@ impl Ensemble {
             }
             let (time, event) = self.queue.pop()?;
             self.now = self.now.max(time);
-            self.events += 1;
             self.deliver(event);
         }
     }
@@ -343,7 +330,6 @@ impl Ensemble {
             Timer::Logged(zxid) => self.logged(server, zxid),
             Timer::Lagging => self.catch_up(server),
             Timer::Silence => self.check_silence(server),
-            Timer::Joined => self.check_joined(server),
         }
     }
 

@@ -1,16 +1,13 @@
 //! Connections and links, and how they break.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::Event;
 use super::wire::Op;
 
-/// Identifies a client's connection, also among those that used the same slot before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ConnId {
-    pub(super) index: u32,
-    pub(super) generation: u32,
-}
+/// Identifies a client's connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ConnId(u64);
 
 /// A direction on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +53,6 @@ pub(super) struct Waiting {
 
 /// A client's connection.
 pub(super) struct Conn {
-    pub(super) generation: u32,
     pub(super) zone: usize,
     pub(super) server: usize,
     pub(super) is_open_at_client: bool,
@@ -70,17 +66,16 @@ pub(super) struct Conn {
     pub(super) waiting: VecDeque<Waiting>,
 }
 
-/// All connections, in reused slots.
+/// All connections that are open at either end.
 #[derive(Default)]
 pub(super) struct Conns {
-    all: Vec<Conn>,
-    free: Vec<u32>,
+    all: BTreeMap<ConnId, Conn>,
+    added: u64,
 }
 
 impl Conns {
     pub(super) fn add(&mut self, zone: usize, server: usize, now: u64) -> ConnId {
-        let conn = |generation, waiting| Conn {
-            generation,
+        let conn = Conn {
             zone,
             server,
             is_open_at_client: true,
@@ -89,27 +84,19 @@ impl Conns {
             session: 0,
             timeout_ms: 0,
             is_established: false,
-            waiting,
+            waiting: VecDeque::new(),
         };
-        if let Some(index) = self.free.pop() {
-            let place = &mut self.all[index as usize];
-            let mut waiting = std::mem::take(&mut place.waiting);
-            waiting.clear();
-            *place = conn(place.generation + 1, waiting);
-            return ConnId { index, generation: place.generation };
-        }
-        let index = u32::try_from(self.all.len()).expect("fewer connections than that");
-        self.all.push(conn(0, VecDeque::new()));
-        ConnId { index, generation: 0 }
+        self.added += 1;
+        self.all.insert(ConnId(self.added), conn);
+        ConnId(self.added)
     }
 
     pub(super) fn get(&mut self, id: ConnId) -> Option<&mut Conn> {
-        self.all.get_mut(id.index as usize).filter(|conn| conn.generation == id.generation)
+        self.all.get_mut(&id)
     }
 
     pub(super) fn server_of(&self, id: ConnId) -> Option<usize> {
-        let conn = self.all.get(id.index as usize).filter(|conn| conn.generation == id.generation);
-        conn.map(|conn| conn.server)
+        self.all.get(&id).map(|conn| conn.server)
     }
 
     /// The connection, if it is open at the server.
@@ -117,27 +104,16 @@ impl Conns {
         self.get(id).filter(|conn| conn.is_open_at_server)
     }
 
-    /// Frees the slot once the connection is closed at both ends.
+    /// Forgets the connection once it is closed at both ends.
     pub(super) fn free_if_unused(&mut self, id: ConnId) {
-        if let Some(conn) = self.get(id)
-            && !conn.is_open_at_client
-            && !conn.is_open_at_server
-        {
-            conn.generation += 1;
-            self.free.push(id.index);
+        if self.get(id).is_some_and(|conn| !conn.is_open_at_client && !conn.is_open_at_server) {
+            self.all.remove(&id);
         }
     }
-}
 
-impl Conns {
-    /// The connections to a server, or of a zone to it if one is given, that are open at either end.
+    /// The connections to a server, or of a zone to it if one is given.
     pub(super) fn open(&self, zone: Option<usize>, server: usize) -> Vec<ConnId> {
-        let wanted = |conn: &Conn| {
-            conn.server == server
-                && zone.is_none_or(|zone| conn.zone == zone)
-                && (conn.is_open_at_client || conn.is_open_at_server)
-        };
-        let found = self.all.iter().enumerate().filter(|(_, conn)| wanted(conn));
-        found.map(|(index, conn)| ConnId { index: index as u32, generation: conn.generation }).collect()
+        let wanted = |conn: &Conn| conn.server == server && zone.is_none_or(|zone| conn.zone == zone);
+        self.all.iter().filter(|(_, conn)| wanted(conn)).map(|(id, _)| *id).collect()
     }
 }

@@ -2,26 +2,17 @@
 
 use std::rc::Rc;
 
-use super::log::{Difference, Txn};
+use super::log::Txn;
 use super::network::{ConnId, Lane};
 use super::wire::Op;
 use super::{Ensemble, Event};
 
 #[derive(Debug)]
 pub(super) enum Peer {
-    /// A follower has connected: the epoch it promised, the end of its log and the zxid it has applied.
-    Hello {
-        promised: i64,
-        history: (i64, i64),
-        applied: i64,
-    },
-    /// The leader's history, for a new epoch.
-    History(i64, Difference),
-    /// The follower has the whole history up to this zxid.
-    Took(i64),
     /// The follower may serve. Everything up to this zxid is committed.
     UpToDate(i64),
     Propose(Rc<Txn>),
+    /// The follower has written everything up to this zxid to disk.
     Ack(i64),
     Commit(i64),
     Ping,

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use super::config::nanos;
-use super::leader::Stage;
 use super::log::{Origin, Txn};
 use super::network::{ConnId, Waiting};
 use super::peers::Peer;
@@ -24,7 +23,7 @@ impl Ensemble {
         match &self.servers[server].role {
             Role::Down | Role::Looking => false,
             Role::Following(following) => following.is_serving,
-            Role::Leading(leading) => leading.stage == Stage::Serving,
+            Role::Leading(_) => true,
         }
     }
 

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::hash::FastMap;
-
 /// The connection through which a session's requests come: a server, and that server's connection to the leader.
 pub(super) type Owner = (usize, u64);
 
@@ -24,14 +22,14 @@ struct Tracked {
 /// The sessions that a leader tracks while it leads.
 pub(super) struct Tracker {
     tick: u64,
-    sessions: FastMap<i64, Tracked>,
+    sessions: BTreeMap<i64, Tracked>,
     /// Sessions by the end of a tick. A session that is touched again stays in its old bucket and is skipped there.
     buckets: BTreeMap<u64, Vec<i64>>,
 }
 
 impl Tracker {
     pub(super) fn new(tick: u64) -> Self {
-        Self { tick, sessions: FastMap::default(), buckets: BTreeMap::new() }
+        Self { tick, sessions: BTreeMap::new(), buckets: BTreeMap::new() }
     }
 
     /// Rounds up to the next tick, even if the time is exactly at the end of a tick.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::hash::FastMap;
 use super::wire::{Acl, Happened, Stat};
 
 #[derive(Debug, Clone)]
@@ -67,10 +66,10 @@ pub(super) enum Undo {
 
 #[derive(Debug, Clone)]
 pub(super) struct Tree {
-    nodes: FastMap<Rc<str>, Znode>,
+    nodes: BTreeMap<Rc<str>, Znode>,
     /// The sessions with their timeouts in milliseconds.
     pub(super) sessions: BTreeMap<i64, i32>,
-    owned: FastMap<i64, BTreeSet<Rc<str>>>,
+    owned: BTreeMap<i64, BTreeSet<Rc<str>>>,
     containers: BTreeSet<Rc<str>>,
     /// The last transaction that was applied.
     pub(super) zxid: i64,
@@ -96,12 +95,12 @@ impl Tree {
             children: BTreeSet::new(),
             is_container: false,
         };
-        let mut nodes = FastMap::default();
+        let mut nodes = BTreeMap::new();
         nodes.insert(Rc::from("/"), root);
         Self {
             nodes,
             sessions: BTreeMap::new(),
-            owned: FastMap::default(),
+            owned: BTreeMap::new(),
             containers: BTreeSet::new(),
             zxid: 0,
         }

@@ -1,9 +1,8 @@
 //! The watches that a server keeps for its connections.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::hash::FastMap;
 use super::network::ConnId;
 use super::tree::parent_of;
 use super::wire::Happened;
@@ -20,9 +19,9 @@ pub(super) enum Kind {
 /// All watches of one server.
 #[derive(Default)]
 pub(super) struct Watches {
-    data: FastMap<Rc<str>, Vec<ConnId>>,
-    child: FastMap<Rc<str>, Vec<ConnId>>,
-    of: FastMap<ConnId, BTreeSet<(Kind, Rc<str>)>>,
+    data: BTreeMap<Rc<str>, Vec<ConnId>>,
+    child: BTreeMap<Rc<str>, Vec<ConnId>>,
+    of: BTreeMap<ConnId, BTreeSet<(Kind, Rc<str>)>>,
 }
 
 impl Watches {
@@ -92,7 +91,7 @@ impl Watches {
         conns
     }
 
-    fn map(&mut self, kind: Kind) -> &mut FastMap<Rc<str>, Vec<ConnId>> {
+    fn map(&mut self, kind: Kind) -> &mut BTreeMap<Rc<str>, Vec<ConnId>> {
         match kind {
             Kind::Data => &mut self.data,
             Kind::Child => &mut self.child,

@@ -13,7 +13,7 @@
 //! | frozen | zklock's worker is frozen for some steps |
 //! | reset | zklock loses its connection |
 //! | silence | zklock and its server receive nothing from each other for nearly a third of the session timeout, once the lease is in its steady rhythm: the command must continue |
-//! | isolate | the leader is cut off from the other servers |
+//! | depose | the leader is cut off from the other servers, which elect another immediately |
 //!
 //! Messages take no time unless something holds them up, so that every contender receives everything as early as
 //! possible.
@@ -65,8 +65,8 @@ pub(crate) enum Fault {
     /// zklock and its server receive nothing from each other for nearly a third of the session timeout. The lease must
     /// survive that.
     Silence,
-    /// The leader can no longer exchange messages with the other servers.
-    Isolate,
+    /// The leader is cut off from the other servers, which elect another immediately.
+    Depose,
 }
 
 /// How many steps late a message may be.
@@ -84,7 +84,7 @@ struct Exploration<'a> {
     world: World,
     leader: usize,
     follower: usize,
-    /// The connection from the follower to the leader is cut, or the leader is isolated.
+    /// The connection from the follower to the leader is cut, or the leader is deposed.
     is_cut: bool,
     /// Something was slow, held up or frozen.
     was_late: bool,
@@ -190,7 +190,7 @@ impl Exploration<'_> {
             match fault {
                 // A young lease has less reserve.
                 Fault::Silence if step < 10 || step + 6 > self.setup.horizon => {}
-                Fault::Cut | Fault::Reset | Fault::Silence | Fault::Isolate => directions.push((fault, 0)),
+                Fault::Cut | Fault::Reset | Fault::Silence | Fault::Depose => directions.push((fault, 0)),
                 Fault::Frozen => directions.extend([1, 2].map(|steps| (fault, steps))),
                 Fault::Slow | Fault::Held => directions.extend(DELAYS.map(|steps| (fault, steps))),
             }
@@ -210,7 +210,7 @@ impl Exploration<'_> {
             PlannedFault { at: world.now, who: SLOW, fault: HostFault::Blackhole, lasts: steps * STEP };
         world.scenario.faults.push(known);
         self.was_late |= steps > 0;
-        self.is_cut |= matches!(fault, Fault::Cut | Fault::Isolate);
+        self.is_cut |= matches!(fault, Fault::Cut | Fault::Depose);
         self.is_silent |= fault == Fault::Silence;
         match fault {
             Fault::Slow => world.ensemble.delay_peer(self.leader, self.follower, steps * STEP),
@@ -218,7 +218,13 @@ impl Exploration<'_> {
                 world.ensemble.delay_link(SLOW, self.follower, Direction::ToClient, steps * STEP);
             }
             Fault::Cut => world.ensemble.set_data_hole(self.follower, self.leader, true),
-            Fault::Isolate => world.ensemble.set_isolated(self.leader, true),
+            Fault::Depose => {
+                world.ensemble.set_isolated(self.leader, true);
+                for other in (0..3).filter(|other| *other != self.leader) {
+                    world.ensemble.crash(other);
+                    world.ensemble.restart(other);
+                }
+            }
             Fault::Frozen => world.apply_fault(SLOW, HostFault::StopWorker, steps * STEP),
             Fault::Silence => world.apply_fault(SLOW, HostFault::Blackhole, T / 3 - MS),
             Fault::Reset => world.apply_fault(SLOW, HostFault::CutClients, 0),

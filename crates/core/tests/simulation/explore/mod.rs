@@ -87,7 +87,7 @@ fn leases(is_whole: bool) -> Vec<(&'static str, usize, Vec<Setup>)> {
         let setup = |steps: &u64| Setup { waits_for: Some(*steps), horizon: 30, faults, ..SLOW };
         waits.iter().map(setup).collect()
     };
-    let at_leader = Setup { is_at_leader: true, faults: &[Fault::Isolate], horizon: 80, ..SLOW };
+    let at_leader = Setup { is_at_leader: true, faults: &[Fault::Depose], horizon: 80, ..SLOW };
     vec![
         ("a slow follower", 2, with(SLOW)),
         ("a slow follower, three ticks", 2, with(Setup { ticks: 3, ..SLOW })),
@@ -97,7 +97,7 @@ fn leases(is_whole: bool) -> Vec<(&'static str, usize, Vec<Setup>)> {
         ("one that has waited", 2, waiting(SLOW.faults)),
         ("one that has waited, and answers that are held up", 2, waiting(&[Fault::Held, Fault::Cut])),
         ("a silence", 1, with(silence)),
-        ("an isolated leader", 1, with(at_leader)),
+        ("a deposed leader", 1, with(at_leader)),
         ("a slow clock", 2, with(Setup { slow_by, ..SLOW })),
     ]
 }

@@ -290,7 +290,7 @@ impl Zklock {
             connect_timeout,
             connect_option,
             nonblock: contender.nonblock,
-            once_per: contender.once_per.filter(|_| contender.locks.len() == 1),
+            once_per: contender.once_per,
             single_child: contender.single_child,
             kill_after: contender.kill_after,
             progress: contender.progress,
