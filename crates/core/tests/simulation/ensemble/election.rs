@@ -79,7 +79,9 @@ impl Ensemble {
         });
         if let Some([leader, followers @ ..]) = elected.as_deref() {
             self.lead(*leader);
-            followers.iter().for_each(|follower| self.follow(*follower, *leader));
+            for follower in followers {
+                self.follow(*follower, *leader);
+            }
         }
         if all.clone().any(|server| matches!(self.servers[server].role, Role::Looking)) {
             self.vote_soon();
