@@ -1,26 +1,27 @@
 //! Requests of two clients, drawn from a seed.
 
+use std::time::Duration;
+
+use super::Scene;
 use super::play::{Play, check, create_for, delete, exists, get, list, set, told};
-use super::{CONTAINER_CHECK, Scene};
-use crate::ensemble::wire::{Acl, Answer, Mode, Op};
+use crate::ensemble::wire::{Acl, Mode, Op};
 use crate::support::Rng;
 
-/// What no sequence has: a node without READ. Since 3.9 asking whether it exists is refused.
-pub(super) const SCENES: &[Scene] = &[("a_node_that_may_not_be_read", no_read)];
+/// What no sequence has: a node without READ, of which 3.9 doesn't say whether it exists, and containers, which the servers
+/// remove at a time that nobody knows.
+pub(super) const SCENES: &[Scene] = &[
+    ("a_node_that_may_not_be_read", no_read),
+    ("a_container_goes_when_its_last_child_has_gone", container),
+    ("a_container_that_was_never_used_stays", unused_container),
+];
 
 /// The nodes that are read, written and deleted.
-const PATHS: [&str; 6] = ["/a", "/a/b", "/a/b/c", "/a/0000000001", CONTAINER, "/k/b"];
-
-/// Here only containers are created, so that it's known when the servers are about to remove a node.
-const CONTAINER: &str = "/k";
+const PATHS: [&str; 6] = ["/a", "/a/b", "/a/b/c", "/a/0000000001", "/k", "/k/b"];
 
 const BAD_PATHS: [&str; 4] = ["/a/", "/a//b", "/a/./b", "/k/.."];
 
 /// The length of a sequence.
 const ACTS: usize = 120;
-
-/// How often a client looks whether a container is removed, at most.
-const MOST_CHECKS: usize = 1_000;
 
 const TIMEOUT_MS: i32 = 60_000;
 
@@ -43,9 +44,8 @@ fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
 /// Draws a sequence: which client does what.
 pub(super) fn draw(seed: u64) -> Vec<(usize, Act)> {
     let rng = &mut Rng::new(seed);
-    let parents = [(PATHS[0], Mode::Persistent), (CONTAINER, Mode::Container)];
-    let mut acts =
-        vec![(1, Act::Ask(parents.map(|(path, mode)| create_for(path, mode, Acl::OPEN)).to_vec()))];
+    let parents = ["/a", "/k"].map(|path| create_for(path, Mode::Persistent, Acl::OPEN));
+    let mut acts = vec![(1, Act::Ask(parents.to_vec()))];
     while acts.len() < ACTS {
         let who = pick(rng, &[1, 2]);
         match rng.below(16) {
@@ -64,9 +64,7 @@ pub(super) fn draw(seed: u64) -> Vec<(usize, Act)> {
 }
 
 fn ask(rng: &mut Rng) -> Act {
-    let last = if rng.below(8) < 5 { write(rng) } else { read(rng) };
-    // Nothing follows a write, because the servers could remove a container in between.
-    Act::Ask((0..rng.below(3)).map(|_| read(rng)).chain([last]).collect())
+    Act::Ask((0..=rng.below(3)).map(|_| if rng.below(8) < 3 { write(rng) } else { read(rng) }).collect())
 }
 
 fn read(rng: &mut Rng) -> Op {
@@ -93,9 +91,6 @@ fn part(rng: &mut Rng) -> Op {
 }
 
 fn create(rng: &mut Rng, path: &str) -> Op {
-    if path == CONTAINER {
-        return create_for(path, Mode::Container, Acl::OPEN);
-    }
     let (rare, often) =
         ([Mode::PersistentSequential, Mode::EphemeralSequential], [Mode::Persistent, Mode::Ephemeral]);
     let mode = pick(rng, &[rare, often, often].concat());
@@ -146,23 +141,12 @@ pub(super) fn play(seed: u64, acts: &[(usize, Act)], play: &mut Play<'_>) {
                 is_here[who] = false;
             }
         }
-        // A container that is empty again is removed within a time that nobody knows.
-        for _ in 0..if is_here[who] { MOST_CHECKS } else { 0 } {
-            let Some(Answer::Stat(stat)) = play.ask(who, &exists(CONTAINER, false)) else { break };
-            if stat.children > 0 || stat.cversion == 0 {
-                break;
-            }
-            play.trace.pop();
-            play.pass(CONTAINER_CHECK / 20);
-        }
         (1..=2).filter(|who| is_here[*who]).for_each(|who| drop(play.ask(who, &Op::Sync)));
         if matches!(act, Act::Close) {
             // The nodes of a session vanish in any order.
             play.trace[begin..].sort();
         }
     }
-    // A container that never had a child stays.
-    play.pass(CONTAINER_CHECK * 2);
     play.connect(3, TIMEOUT_MS);
     play.ask(3, &Op::Sync);
     for path in [""].into_iter().chain(PATHS) {
@@ -179,5 +163,27 @@ fn no_read(play: &mut Play<'_>) {
         play.ask(1, &op);
     }
     play.ask(1, &Op::Multi(vec![check("/a", -1)]));
+    play.close(1);
+}
+
+fn container(play: &mut Play<'_>) {
+    play.connect(1, 10_000);
+    play.create(1, "/a", Mode::Container);
+    play.create(1, "/a/b", Mode::Ephemeral);
+    play.ask(1, &exists("/a", true));
+    play.ask(1, &delete("/a/b", -1));
+    play.event(1);
+    play.ask(1, &exists("/a", false));
+    play.close(1);
+}
+
+fn unused_container(play: &mut Play<'_>) {
+    play.connect(1, 10_000);
+    play.create(1, "/a", Mode::Container);
+    play.create(1, "/b", Mode::Container);
+    play.create(1, "/b/c", Mode::Container);
+    play.pass(Duration::from_millis(1_200));
+    play.ask(1, &list("", false));
+    play.ask(1, &exists("/b", false));
     play.close(1);
 }

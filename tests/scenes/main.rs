@@ -107,4 +107,4 @@ const CLIENTS: usize = 4;
 /// The settings of the servers in every scene.
 const TICK: Duration = Duration::from_millis(200);
 const SYNC_LIMIT: u64 = 5;
-const CONTAINER_CHECK: Duration = Duration::from_millis(200);
+const CONTAINER_CHECK: Duration = Duration::from_millis(500);
