@@ -1,5 +1,5 @@
 //! Faults that wait for the moment at which they do the most harm, because chance alone rarely hits it: the answer to a
-//! certain request is lost, the answer to the connect request is slow, or a server is behind while the lock passes on.
+//! certain request is lost, or a server is behind while the lock passes on.
 //! `explore` tries the other moments of a lease.
 //!
 //! Each world has at most one. Its victim holds the lock or is about to, and other contenders are queued behind it.
@@ -41,8 +41,6 @@ enum What {
     /// Its follower receives the leader's messages late by `lag` and its own don't arrive, while the lock passes to the
     /// victim and on to the next contender.
     Behind { lag: u64, release: u64 },
-    /// The answer to the connect request is slow, and the leader receives nothing from the follower from the create on.
-    SlowConnect { delay: u64 },
     /// The session moves to a server that applies commits late by `lag`, just after the create was answered: that server
     /// doesn't have the victim's node yet.
     MovedBack { lag: u64 },
@@ -104,19 +102,6 @@ impl World {
             let goes = matches!(aim.what, What::Lost(_)) || (index == aim.victim) == is_hit;
             self.ensemble.refuse(index, server, !goes);
         }
-        if let Aim { victim, what: What::SlowConnect { delay }, .. } = *aim
-            && index == victim
-            && self.progress.seen == 0
-        {
-            self.delay_answers(index, delay);
-        }
-    }
-
-    fn delay_answers(&mut self, index: usize, delay: u64) {
-        let usual = self.zklocks[index].contender.line;
-        for server in 0..self.scenario.servers {
-            self.ensemble.delay_link(index, server, Direction::ToClient, usual + delay);
-        }
     }
 
     /// Reacts to a request of the victim.
@@ -132,11 +117,6 @@ impl World {
                 if let Some((_, other)) = self.followers_of(aim.victim) {
                     self.ensemble.set_lag(other, lag);
                 }
-            }
-            What::SlowConnect { .. } if matches!(request, Request::Create { .. }) => {
-                let victim = aim.victim;
-                self.delay_answers(victim, 0);
-                self.aim_counts();
             }
             What::Lost(kind) if Kind::of(request) == Some(kind) => self.aim_counts(),
             _ => {}
@@ -169,12 +149,6 @@ impl World {
         self.trace.print(self.now, || format!("aimed at zklock {victim}: {what:?} of {fault:?}"));
         match (what, fault) {
             (Move::Begin, What::Lost(_)) => self.reset(victim),
-            (Move::Begin, What::SlowConnect { .. }) => {
-                if let (Some(leader), Some((server, _))) = (self.ensemble.leader(), self.followers_of(victim))
-                {
-                    self.ensemble.set_data_hole(server, leader, true);
-                }
-            }
             (Move::Begin, What::MovedBack { .. }) => {
                 if let Some((_, to)) = self.followers_of(victim) {
                     for other in 0..self.scenario.servers {
@@ -273,10 +247,9 @@ impl Contender {
 impl Aim {
     fn draw(rng: &mut Rng, tick: u64, timeout: u64) -> Self {
         let kinds = [Kind::Create, Kind::Watch, Kind::List, Kind::Confirm, Kind::Write, Kind::RecordSuccess];
-        let what = match rng.u8(0..6) {
+        let what = match rng.u8(0..4) {
             0 | 1 => What::Lost(*pick(rng, &kinds)),
             2 => What::Behind { lag: tick * rng.u64(20..48) / 10, release: rng.u64(0..timeout) },
-            3 | 4 => What::SlowConnect { delay: timeout * rng.u64(85..118) / 1_000 },
             _ => What::MovedBack { lag: timeout * rng.u64(50..120) / 1_000 },
         };
         let (victim, after, later, lasts) = match what {
@@ -284,8 +257,6 @@ impl Aim {
                 let after = if kind == Kind::RecordSuccess { 0 } else { rng.u32(0..3) };
                 (rng.usize(0..2), after, rng.u64(0..timeout / 100 + 5 * MS), 1)
             }
-            // The create has been forwarded by then.
-            What::SlowConnect { .. } => (0, 0, 2 * MS + timeout / 240, 2 * timeout + 12 * tick),
             What::Behind { .. } => (1, rng.u32(0..10), rng.u64(0..timeout / 12), 2 * timeout + 12 * tick),
             What::MovedBack { lag } => (rng.usize(0..2), 0, rng.u64(0..timeout / 100), 2 * lag),
         };

@@ -1,10 +1,10 @@
 //! Stories of a command that runs.
 
-use super::script::{OURS, Script, node, plan, record, seconds};
+use super::script::{OURS, Script, TIMEOUT, node, plan, record, seconds};
 use crate::exit::Exit;
 use crate::protocol::{Asker, LockIndex, ReadNode, Reply, RequestError, SessionChange};
 use crate::queue::record::Record;
-use crate::run::{Input, KillRound, LeaderChange, Plan};
+use crate::run::{Effect, Input, KillRound, LeaderChange, Plan};
 use crate::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP, SIGTTIN};
 
 const TRANSCRIPTS: &str = "running";
@@ -14,6 +14,24 @@ fn a_zklock_alone_runs_its_command_and_releases() {
     let mut script = Script::of(plan()).in_full();
     script.running().pass(1.5).tick().pass(4.0).tick().confirmed(4.0, Ok(())).pass(5.0).signal(SIGTERM);
     script.reaped(Exit::Signal(SIGTERM)).session(SessionChange::Closed).is(TRANSCRIPTS, "alone");
+}
+
+/// The servers count from then at the earliest, however late zklock hears from them.
+#[test]
+fn a_lease_counts_from_before_the_connect_request() {
+    let deadline = |answered| {
+        let mut script = Script::of(plan());
+        let connected = SessionChange::Connected { id: OURS, timeout: TIMEOUT, began: Script::moment(0.5) };
+        script.at(answered).session(connected).created(0, 1).listed(0, &[], 1);
+        let own = script.own(1);
+        script.read(&own, node(OURS, 1, &record("web1", 7)));
+        (0..3).flat_map(|_| script.effects(Input::Tick)).find_map(|effect| match effect {
+            Effect::StartCommand { deadline, .. } => deadline,
+            _ => None,
+        })
+    };
+    assert!(deadline(0.6).is_some());
+    assert_eq!(deadline(2.0), deadline(0.6));
 }
 
 #[test]
