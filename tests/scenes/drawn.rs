@@ -105,7 +105,8 @@ fn create(rng: &mut Rng, path: &str) -> Op {
 }
 
 /// Plays a sequence. If there are several servers, the clients are at different ones, the second at the leader in half of
-/// the sequences. They hear of each other's changes after each step.
+/// the sequences. They hear of each other's changes after each step. The nodes of a session that is closed vanish in any
+/// order, so what is heard then is sorted.
 pub(super) fn play(seed: u64, acts: &[(usize, Act)], play: &mut Play<'_>) {
     let other = play.followers().last().copied().filter(|_| seed.is_multiple_of(2)).unwrap_or(play.leader);
     let servers = [play.leader, play.home(), other];
@@ -143,7 +144,6 @@ pub(super) fn play(seed: u64, acts: &[(usize, Act)], play: &mut Play<'_>) {
         }
         (1..=2).filter(|who| is_here[*who]).for_each(|who| drop(play.ask(who, &Op::Sync)));
         if matches!(act, Act::Close) {
-            // The nodes of a session vanish in any order.
             play.trace[begin..].sort();
         }
     }
@@ -153,7 +153,9 @@ pub(super) fn play(seed: u64, acts: &[(usize, Act)], play: &mut Play<'_>) {
         play.ask(3, &get(path, false));
         play.ask(3, &list(path, false));
     }
+    let begin = play.trace.len();
     (1..=3).filter(|who| *who == 3 || is_here[*who]).for_each(|who| play.close(who));
+    play.trace[begin..].sort();
 }
 
 fn no_read(play: &mut Play<'_>) {
