@@ -12,7 +12,6 @@ use zklock_core::protocol::{Reply, Request};
 
 use super::client::HostClock;
 use super::command::CommandBehaviour;
-use super::ensemble::Direction;
 use super::fault::Fault;
 use super::host::Pace;
 use super::scenario::{Contender, PROGRESS, Scenario, pick};
