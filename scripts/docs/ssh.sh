@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154,SC2016 # the shell of the page has the variables
-# docs/elsewhere.md: a server for ssh, the remote commands of the page, and what becomes of the job.
+# docs/recipes.md: a server for ssh, the remote commands of the page, and what becomes of the job.
 
 if command -v sshd && mkdir -p ssh bin && ssh-keygen -qt ed25519 -N '' -f ssh/host && ssh-keygen -qt ed25519 -N '' -f ssh/user; then
     [ "$(id -u)" != 0 ] || mkdir -p /run/sshd
@@ -13,15 +13,16 @@ if command -v sshd && mkdir -p ssh bin && ssh-keygen -qt ed25519 -N '' -f ssh/ho
     printf '#!/bin/sh\necho started >$REPORT\ntrap "echo ended >>$REPORT; exit" HUP TERM\nwhile :; do sleep 0.1; done\n' >report.sh
     chmod +x bin/ssh report.sh
     PATH=$PWD/bin:$PATH
+    cp "$root/docs/examples/far.sh" .
     "$(command -v sshd)" -D -f "$PWD/ssh/server" -E "$PWD/ssh/log" & echo $! >>"$holders"
     until ssh web-1 true; do sleep 0.2; done
     started() { until grep -q started report.log; do sleep 0.1; done 2>/dev/null; }
 
-    zklock /locks/far -- ./far.sh web-1 "$PWD/report.sh" & started
+    zklock /locks/far -- sh far.sh web-1 "$PWD/report.sh" & started
     zklock revoke /locks/far; wait $!
     [ "$(tail -n 1 report.log)" = ended ] || exit 1
 
-    zklock /locks/code -- ./far.sh web-1 'exit 7'
+    zklock /locks/code -- sh far.sh web-1 'exit 7'
     [ $? = 7 ] || exit 1
     rm report.log
 

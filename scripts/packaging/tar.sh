@@ -19,7 +19,7 @@ make_tar() {
     # What the tests read in the pages.
     sed -i -e '/^<!--.*-->$/d' -e '/^<!--/,/-->$/d' "$directory"/*.md "$directory"/docs/*.md
     install -m 644 docs/decisions/*.md "$directory/docs/decisions"
-    install -m 644 docs/examples/zklock.toml "$directory/docs/examples"
+    install -m 644 docs/examples/* "$directory/docs/examples"
     no_dead_links "$directory"
     archive "$work" "$name" | gzip -9n >"$results/$name.tar.gz"
     finished "$results/$name.tar.gz"
