@@ -90,7 +90,7 @@ fn an_empty_lock_path_is_removed_by_the_server() {
     case.lock(&["-n"], ["true"]).run().assert_code(0);
 }
 
-/// docs/safety.md says to reset the store's token then.
+/// docs/operating.md says to reset the store's token then.
 #[test]
 fn tokens_begin_anew_in_a_new_ensemble() {
     let token = |server: &Server, earlier: usize| {

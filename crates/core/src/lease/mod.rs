@@ -1,6 +1,6 @@
 //! The lease: how long the lock is certain to be held without another confirmation. Pure.
 //!
-//! An answer that the lock is held is valid only until the lease end; `docs/safety.md` has the argument.
+//! An answer that the lock is held is valid only until the lease end; `docs/design.md` has the argument.
 
 pub mod latency;
 pub mod renewal;

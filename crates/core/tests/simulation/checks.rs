@@ -59,7 +59,7 @@ impl World {
     }
 
     /// Whether a running command of a zklock doesn't count: the zklock is about to learn that its node was deleted, neither
-    /// of its processes can act (a limit that docs/safety.md names), or its host has just woken up.
+    /// of its processes can act (a limit that docs/signals.md names), or its host has just woken up.
     fn is_exempt(&self, index: usize) -> bool {
         let zklock = &self.zklocks[index];
         zklock.node_deleted || zklock.no_process_can_act() || self.has_slept(index)
