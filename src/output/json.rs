@@ -1,4 +1,4 @@
-//! Messages for programs: one JSON object per line. `docs/log-json.md` specifies the format.
+//! Messages for programs: one JSON object per line. `docs/json.md` specifies the format.
 
 use jiff::Timestamp;
 use log::Level;

@@ -1,6 +1,6 @@
 //! Lists locks on the servers: their contenders in order, and the last success of `--once-per`.
 //!
-//! The data is serialized as `status --json` shows it; `docs/status-json.md` specifies each field.
+//! The data is serialized as `status --json` shows it; `docs/json.md` specifies each field.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display, Formatter};

@@ -1,10 +1,10 @@
-//! Checks docs/log-json.md and the core's messages against each other.
+//! Checks docs/json.md and the core's messages against each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::said;
 
-const PAGE: &str = include_str!("../../docs/log-json.md");
+const PAGE: &str = include_str!("../../docs/json.md");
 
 /// A row of the page's table: the levels, and the fields.
 type Row = (BTreeSet<String>, BTreeSet<String>);
@@ -16,7 +16,7 @@ fn words(cell: &str) -> BTreeSet<String> {
 
 /// The page's table of events, without those that no run has.
 fn table() -> BTreeMap<String, Row> {
-    let (_, section) = PAGE.split_once("\n## Events\n").expect("a section on events");
+    let (_, section) = PAGE.split_once("\n### Events\n").expect("a section on events");
     // The table of fields follows.
     let section = section.split("\n| field |").next().unwrap_or_default();
     let rows = section.lines().filter(|line| line.starts_with("| `"));
@@ -40,13 +40,13 @@ fn the_page_has_every_event_with_its_levels_and_its_fields() {
         levels.insert(level.to_lowercase());
         fields.extend(said.fields.into_iter().map(|(name, _)| name));
     }
-    assert_eq!(table(), found, "docs/log-json.md and the messages differ");
+    assert_eq!(table(), found, "docs/json.md and the messages differ");
 }
 
 #[test]
 fn the_page_explains_each_field_and_each_reason() {
-    let (_, fields) = PAGE.split_once("\n| field | type | value |\n").expect("a table of fields");
-    let (_, reasons) = PAGE.split_once("\n## Reasons\n").expect("a section on reasons");
+    let (_, fields) = PAGE.split_once("\n### Fields of every message\n").expect("tables of fields");
+    let (_, reasons) = PAGE.split_once("\n### Reasons\n").expect("a section on reasons");
     for said in said() {
         for (name, value) in &said.fields {
             let is_explained = match value.as_str() {

@@ -38,7 +38,7 @@ impl Level {
     }
 }
 
-/// One message: the text for people, and the rest for programs (docs/log-json.md).
+/// One message: the text for people, and the rest for programs (docs/json.md).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub level: Level,

@@ -1,4 +1,4 @@
-//! What a check has found: a line for each finding, or JSON, which `docs/check.md` specifies.
+//! What a check has found: a line for each finding, or JSON, which `docs/json.md` specifies.
 
 use anyhow::Result;
 use serde::Serialize;

@@ -28,7 +28,7 @@ const HELD: u8 = 1;
 /// How long `--watch` pauses between two looks.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// The version of the JSON, which `docs/status-json.md` specifies. It changes if a field is removed or changes its meaning;
+/// The version of the JSON, which `docs/json.md` specifies. It changes if a field is removed or changes its meaning;
 /// new fields may be added at any time.
 const VERSION: u32 = 2;
 

@@ -1,5 +1,5 @@
 //! The metrics of `status --openmetrics`, in a text that both of Prometheus' formats accept: OpenMetrics, and the older
-//! text format that node_exporter reads from a file. `docs/monitoring.md` specifies them.
+//! text format that node_exporter reads from a file. `docs/check.md` specifies them.
 
 use std::fmt::Write;
 use std::time::Duration;
