@@ -130,7 +130,7 @@ fn names_that_only_a_service_of_the_host_knows_are_found_with_tls() {
     assert_eq!(output.assert_code(0).stdout, "ran\n");
 }
 
-/// Each further library costs hundredths of a run (`docs/decisions/0005-link.md`). Kerberos needs some all the same.
+/// Each further library costs hundredths of a run (docs/decisions.md, 5). Kerberos needs some all the same.
 #[cfg(not(feature = "gssapi"))]
 #[test]
 fn zklock_needs_no_library_besides_the_c_library() {

@@ -10,7 +10,7 @@ make_tar() {
     pages=$work/pages
     make_pages "$pages"
     directory=$work/$name
-    mkdir -p "$directory"/{man/man1,completions,docs/decisions,docs/examples} "$results"
+    mkdir -p "$directory"/{man/man1,completions,docs/examples} "$results"
     install -m 755 "$program" "$directory/zklock"
     install -m 644 "$pages/zklock.1" "$directory/man/man1"
     install -m 644 "$pages"/{zklock.bash,_zklock,zklock.fish} "$directory/completions"
@@ -18,7 +18,6 @@ make_tar() {
     install -m 644 docs/*.{md,svg} "$directory/docs"
     # What the tests read in the pages.
     sed -i -e '/^<!--.*-->$/d' -e '/^<!--/,/-->$/d' "$directory"/*.md "$directory"/docs/*.md
-    install -m 644 docs/decisions/*.md "$directory/docs/decisions"
     install -m 644 docs/examples/* "$directory/docs/examples"
     no_dead_links "$directory"
     archive "$work" "$name" | gzip -9n >"$results/$name.tar.gz"
