@@ -1,6 +1,6 @@
 //! How zklock ends: with the command's own code or signal, or with a code of its own that says why.
 
-use crate::support::{Case, DEADLINE, OtherUser, Proxy, end, shared};
+use crate::support::{Case, DEADLINE, OtherUser, Place, Proxy, shared, try_rows};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -35,14 +35,22 @@ fn every_exit_code_of_the_command_is_zklock_s_own() {
 }
 
 #[test]
-fn a_signal_that_kills_the_command_kills_zklock() {
-    let case = Case::new("signals");
-    for signal in [1, 2, 3, 6, 8, 9, 10, 11, 12, 13, 14, 15, 24, 31, 34, 35, 64] {
-        let kill = format!("ulimit -c 0; kill -{signal} $$");
-        let output = case.lock(&[], ["sh", "-c", &kill]).run();
-        assert_eq!((output.code, output.signal), (None, Some(signal)), "{output}");
-        assert_eq!(case.contenders(), Vec::<String>::new(), "released before we die of {signal}");
-    }
+fn zklock_ends_as_its_command_does_after_the_release() {
+    // The others are ignored or stop a process by default, and each third of the real-time signals is enough.
+    let real_time = (34..65).step_by(3).chain([35]);
+    let deadly: Vec<i32> = (1..17).chain(24..28).chain(29..32).chain(real_time).collect();
+    let ends_alike = |place: Place| {
+        let case = Case::new("ends");
+        let run = |line: &str| place.start(case.lock(&[], ["sh", "-c", line])).wait();
+        for code in [0, 1, 7, 77, 255] {
+            run(&format!("exit {code}")).assert_code(code);
+        }
+        for &signal in &deadly {
+            place.assert_died(&run(&format!("ulimit -c 0; kill -{signal} $$")), signal);
+            assert_eq!(case.contenders(), [""; 0], "released before {signal} ended zklock");
+        }
+    };
+    try_rows(Place::possible(), ends_alike);
 }
 
 #[test]
@@ -79,6 +87,10 @@ fn not_connected_is_125_whatever_the_conflict_code() {
 fn a_command_that_is_there_and_cannot_run_is_126() {
     let case = Case::new("cannot-run");
     let directory = case.dir().to_str().unwrap().to_owned();
+    // Written by another process: a file that is open for writing can't be run, and other tests fork meanwhile.
+    let without_loader = format!("{directory}/no-loader");
+    let write = format!("sed 's:/ld-:/no-:g' /bin/true >{without_loader} && chmod +x {without_loader}");
+    assert!(Command::new("sh").args(["-c", &write]).status().expect("sh").success());
     for (command, why) in [
         (file(&case, "not-executable", "#!/bin/sh\n", 0o644), "it isn't executable; chmod +x"),
         (file(&case, "no-interpreter", "#!/no/such/interpreter\n", 0o755), "the interpreter that"),
@@ -86,6 +98,11 @@ fn a_command_that_is_there_and_cannot_run_is_126() {
         (format!("{directory}/"), "it is a directory"),
         (directory, "it is a directory"),
         ("/proc/self/mem".to_owned(), "it isn't executable; chmod +x"),
+        // As for a program that was built for another C library.
+        (
+            without_loader,
+            "the interpreter that its first line names, or the dynamic loader that it was built for",
+        ),
     ] {
         let output = case.lock(&[], [&command]).run();
         output
@@ -96,63 +113,16 @@ fn a_command_that_is_there_and_cannot_run_is_126() {
     }
 }
 
-/// As for a program that was built for another C library.
+/// flock(1), timeout(1) and every shell run it with sh.
 #[test]
-fn a_program_without_its_dynamic_loader_is_not_blamed_on_a_first_line() {
-    let case = Case::new("no-loader");
-    let path = case.dir().join("no-loader");
-    // Written by another process: a file that is open for writing can't be run, and other tests fork meanwhile.
-    let script = "sed 's:/ld-:/no-:g' /bin/true >\"$0\" && chmod +x \"$0\"";
-    assert!(Command::new("sh").arg("-c").arg(script).arg(&path).status().expect("sh").success());
-    let output = case.lock(&[], [&path]).run();
-    output.assert_code(126).assert_stderr("or the dynamic loader that it was built for");
-}
-
-#[test]
-fn a_script_without_a_first_line_runs_as_elsewhere() {
-    let case = Case::new("script");
-    // flock(1), timeout(1) and every shell run it with sh.
-    let script = file(&case, "script", "exit 5\n", 0o755);
-    case.lock(&[], [script]).run().assert_code(5);
-}
-
-#[test]
-fn as_much_as_the_system_takes_reaches_a_script_without_a_first_line() {
+fn a_script_without_a_first_line_runs_and_gets_as_much_as_the_system_takes() {
     let case = Case::new("long-script");
+    case.lock(&[], [file(&case, "script", "exit 5\n", 0o755)]).run().assert_code(5);
     file(&case, "count-words", "exit $(($# / 1000))\n", 0o755);
     let path = format!("{}:{}:/bin:/usr/bin", "/no/such/directory:".repeat(1_000), case.dir().display());
     let mut command = vec!["count-words".to_owned()];
     command.extend((0..100_000).map(|word| word.to_string()));
     case.lock(&[], command).env("PATH", path).run().assert_code(100);
-}
-
-#[test]
-fn a_command_that_is_not_there_is_127() {
-    let case = Case::new("not-found");
-    // At once: it isn't a mistake to wait hours for.
-    let holder = case.holder();
-    let several = "for several locks put -- before the command";
-    case.zklock().args([case.path(), "/no/such/program"]).run().assert_code(127).assert_stderr(several);
-    for command in ["no-such-program", "/no/such/program", "./no-such-program", "/bin/sh/x"] {
-        for options in [&[][..], &["-q"]] {
-            let output = case.lock(options, [command]).run();
-            output.assert_code(127).assert_stderr(case.path()).assert_stderr(command);
-            assert_eq!(case.contenders().len(), 1, "the holder alone");
-        }
-    }
-    for words in [&["-n", "true"][..], &["--help"], &["/bin/sh", "--", "true"], &["-", "true"]] {
-        case.zklock().arg(case.path()).args(words).run().assert_code(125).assert_stderr(words[0]);
-    }
-    end(holder);
-}
-
-#[test]
-fn a_shell_line_that_is_not_found_gets_a_hint_at_c() {
-    let case = Case::new("shell-line");
-    for command in ["ls -l", "/bin/ls -l", "VAR=1 env"] {
-        case.lock(&[], [command]).run().assert_code(127).assert_stderr("use -c for a shell line");
-    }
-    assert!(!case.lock(&[], ["no-such-program"]).run().assert_code(127).stderr.contains("use -c"));
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //! | help for the user | [`completion`], [`manual_page`], [`messages`], [`remedies`] |
 //! | the queue and its nodes | [`ordering`], [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`neighbours`], [`counter_end`] |
 //! | kinds of locks | [`modes`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
-//! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`pid1`], [`exit_codes`], [`release`], [`sockets`] |
+//! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`exit_codes`], [`release`], [`sockets`] |
 //! | the command is stopped | [`stopping`], [`revoke`] |
 //! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`], [`operations`] |
 //! | zklock itself is killed or frozen, or its clock faked | [`two_processes`], [`failing_calls`], [`faked_clock`] |
@@ -68,7 +68,6 @@ mod ordering;
 mod overload;
 mod packages;
 mod permissions;
-mod pid1;
 mod progress;
 mod refused;
 mod release;

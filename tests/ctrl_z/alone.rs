@@ -57,19 +57,6 @@ fn without_a_shell_to_continue_it_it_isn_t_stopped() {
     running.wait(DEADLINE).assert_code(0);
 }
 
-#[test]
-fn a_waiter_without_a_shell_to_continue_it_isn_t_stopped() {
-    let case = Case::new("tstp-orphan-waiter");
-    let holder = case.holder();
-    let waiter = case.lock(&[], ["echo", "ran"]).spawn();
-    case.wait_for_contenders(2);
-    waiter.signal(Signal::SIGTSTP);
-    pass_time(std::time::Duration::from_millis(300));
-    crate::support::end(holder);
-    let output = waiter.wait(DEADLINE);
-    assert_eq!(output.assert_code(0).stdout, "ran\n");
-}
-
 /// KILL and STOP can't be caught. Stopping only the monitor stops nothing that matters.
 #[test]
 fn a_frozen_monitor_does_not_cost_the_lock() {

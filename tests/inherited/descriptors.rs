@@ -58,29 +58,19 @@ fn assert_descriptors<'a>(running: &Running, prelude: &str, expected: impl IntoI
 fn what_was_closed_for_zklock_is_closed_for_the_command() {
     let case = Case::new("closed");
     for closed in CLOSED {
-        // With -vv, messages would be written to whatever got the number of stderr.
-        for options in [&[][..], &["-vv", "--slots", "2"]] {
-            let prelude = format!("exec {closed}");
-            let running = case.lock(options, SLEEP).prelude(&prelude).spawn();
-            assert_descriptors(&running, &prelude, left_of_usual(closed));
-            running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
-        }
-    }
-}
-
-#[test]
-fn what_was_closed_is_closed_for_a_shell_string_and_inside_another_zklock() {
-    let case = Case::new("closed-inside");
-    let is_closed = |zklock: Zklock, closed: &str| {
-        let running = zklock.prelude(&format!("exec {closed}")).spawn();
-        assert_descriptors(&running, closed, left_of_usual(closed));
-        running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
-    };
-    for closed in CLOSED {
-        is_closed(case.zklock().args([case.path(), "-c", "exec sleep 150"]), closed);
         // The inner zklock becomes its command.
         let inner = [env!("CARGO_BIN_EXE_zklock"), "-vv", "-z", case.hosts(), case.path(), "--"];
-        is_closed(case.lock(&[], inner.into_iter().chain(SLEEP)), closed);
+        for zklock in [
+            case.lock(&[], SLEEP),
+            // With -vv, messages would be written to whatever got the number of stderr.
+            case.lock(&["-vv", "--slots", "2"], SLEEP),
+            case.zklock().args([case.path(), "-c", "exec sleep 150"]),
+            case.lock(&[], inner.into_iter().chain(SLEEP)),
+        ] {
+            let running = zklock.prelude(&format!("exec {closed}")).spawn();
+            assert_descriptors(&running, closed, left_of_usual(closed));
+            running.wait(DEADLINE).assert_signal(Signal::SIGTERM);
+        }
     }
 }
 

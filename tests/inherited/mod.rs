@@ -2,5 +2,5 @@
 
 mod descriptors;
 mod environment;
-mod limits;
 mod priority;
+mod same;

@@ -1,4 +1,4 @@
-//! `-n`, `-w` and `-E` work the same for every kind.
+//! `-n`, `-w` and `-E`, and a signal to a waiter, work the same for every kind.
 
 use super::{KINDS, Kind, end};
 use crate::support::{Case, DEADLINE};
@@ -53,6 +53,20 @@ fn in_every_kind_a_free_lock_is_acquired_at_once_and_a_busy_one_when_it_becomes_
         let last = holders.split_off(usize::from(kind.options.contains(&"--slots")));
         last.into_iter().for_each(end);
         waiter.wait(DEADLINE).assert_code(3);
+        holders.into_iter().for_each(end);
+    }
+}
+
+#[test]
+fn in_every_kind_a_waiter_dies_of_the_signal_and_leaves_the_queue() {
+    for kind in KINDS {
+        let case = Case::new("kinds-waiter");
+        let holders = kind.fill(&case);
+        let waiter = kind.run(&case, &["-v"], "echo must not run");
+        super::wait_until_it_waits(&waiter);
+        end(waiter);
+        let queued = kind.paths(&case).iter().map(|path| case.observer().children(path).len()).sum::<usize>();
+        assert_eq!(queued, holders.len(), "{:?}", kind.options);
         holders.into_iter().for_each(end);
     }
 }

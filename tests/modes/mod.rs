@@ -6,7 +6,6 @@ mod lost;
 mod readers;
 mod reconnected;
 mod several;
-mod signals;
 mod slots;
 mod slots_crashes;
 mod slots_handed_off;

@@ -1,8 +1,9 @@
 //! zklock as process 1 of its own image, which has no shell: what it runs there is zklock again.
 
 use super::container::{Container, exec, probe, static_zklock};
-use crate::pid1::{zklock_of, zombies_below};
-use crate::support::{Case, DEADLINE, Running, children_of, end, skip, status_of, wait_until};
+use crate::support::{
+    Case, DEADLINE, Running, children_of, end, first_of, skip, status_of, wait_until, zombies_below,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::geteuid;
 
@@ -41,7 +42,7 @@ fn term_to_process_1_of_the_image_stops_the_command_and_releases() {
     let (case, other) = (Case::new("image-term"), Case::new("image-term-other"));
     let holder = other.holder();
     let running = hold(&case, &other, &container);
-    let zklock = zklock_of(&running);
+    let zklock = first_of(&running);
     if geteuid().is_root() {
         assert_eq!(status_of(zklock, "Uid").as_deref(), Some("65532\t65532\t65532\t65532"));
     }
@@ -59,7 +60,7 @@ fn orphans_in_the_image_are_reaped() {
     let (case, other) = (Case::new("image-orphans"), Case::new("image-orphans-other"));
     let holder = other.holder();
     let running = hold(&case, &other, &container);
-    let zklock = zklock_of(&running);
+    let zklock = first_of(&running);
     let before = children_of(zklock).len();
     // With the host's shell: only the processes are the container's.
     let output = exec(zklock, &["--pid"], &["sh", "-c", "(sleep 0.1 &)"]);
@@ -78,7 +79,7 @@ fn probes_in_the_image_see_the_servers_and_the_lock() {
     let (case, other) = (Case::new("image-probes"), Case::new("image-probes-other"));
     let holder = other.holder();
     let running = hold(&case, &other, &container);
-    let zklock = zklock_of(&running);
+    let zklock = first_of(&running);
     for (words, code) in [
         (&["--version"][..], 0),
         (&["status", "--exit-code", case.path()], 1),

@@ -42,6 +42,12 @@ pub(crate) fn children_of(parent: Pid) -> Vec<(Pid, String)> {
         .collect()
 }
 
+/// How many children of this process are dead and not reaped.
+pub(crate) fn zombies_below(pid: Pid) -> usize {
+    let children = children_of(pid).into_iter();
+    children.filter(|(child, _)| state(*child) == Some('Z')).count()
+}
+
 /// The name of workers.
 pub(crate) const WORKER: &str = "lease-guard";
 

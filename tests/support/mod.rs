@@ -34,6 +34,7 @@ mod other_user;
 mod output;
 pub(crate) mod packets;
 mod pipe;
+mod place;
 mod ports;
 pub(crate) mod process_fault;
 mod processes;
@@ -42,6 +43,7 @@ mod proxy;
 mod pty;
 #[path = "../../crates/core/tests/simulation/rng.rs"]
 pub(crate) mod rng;
+mod rows;
 pub(crate) mod running;
 mod server;
 mod server_builder;
@@ -63,7 +65,7 @@ pub(crate) use {
     history::{History, Line, Section},
     inspect::{
         Held, Hung, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped,
-        limit_open_files, status_of, thaw, worker_of,
+        limit_open_files, status_of, thaw, worker_of, zombies_below,
     },
     jute::{Bytes, op},
     jvm::release,
@@ -76,6 +78,7 @@ pub(crate) use {
     other_user::OtherUser,
     output::Output,
     pipe::Pipe,
+    place::{Place, Placed, first_of},
     ports::free as free_port,
     process_fault::first_child,
     processes::{assert_no_processes, kill_all, processes_of},
@@ -83,6 +86,7 @@ pub(crate) use {
     proxy::{At, Proxy},
     pty::Terminal,
     rng::Rng,
+    rows::try_rows,
     running::Running,
     server::{Server, shared},
     server_builder::ServerBuilder,

@@ -1,6 +1,5 @@
 //! On a terminal, zklock with a command behaves like the command alone.
 
-mod as_without;
 mod asking;
 mod input;
 mod keys;

@@ -4,11 +4,10 @@
 use super::HAND_OFF;
 use crate::support::{
     Case, DEADLINE, Output, Proxy, Running, children_of, end, freeze, is_alive, is_stopped, kill_all,
-    processes_of, shared, wait_for, wait_until, worker_of,
+    processes_of, shared, try_rows, wait_for, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getsid};
-use std::thread;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Victim {
@@ -55,6 +54,7 @@ type Row = (&'static [&'static str], Victim, When, End, &'static [&'static str])
 const KILLED: &str = "the worker process was killed by signal 9";
 const NOT_STARTED: &[&str] = &[KILLED, "the command was not started"];
 const STOPPED: &[&str] = &[KILLED, "was stopped with all its processes", "the lock node is gone"];
+const SINGLE: &[&str] = &["--single-child"];
 const SHORT: &[&str] = &["--session-timeout", "6"];
 
 #[rustfmt::skip]
@@ -66,6 +66,8 @@ const ROWS: &[Row] = &[
     (&[],               Worker,       When::Running,        Code(123), STOPPED),
     (&["-s"],           Worker,       When::Running,        Code(123), STOPPED),
     (&["--slots", "2"], Worker,       When::Running,        Code(123), STOPPED),
+    (SINGLE,            Monitor,      When::Running,        Killed,    &[]),
+    (SINGLE,            Worker,       When::Running,        Code(123), STOPPED),
     (&[],               MonitorGroup, When::Running,        Killed,    &[]),
     (&[],               WorkerGroup,  When::Running,        Code(123), STOPPED),
     (&[],               Monitor,      AllStopped,           Killed,    &[]),
@@ -86,35 +88,29 @@ const FAMILY: &str = "(sleep 61 & sleep 62 &); \
 /// Its processes, without the daemon.
 const MEMBERS: usize = 6;
 
-/// Tries the rows at the same time.
 #[track_caller]
-fn try_rows(is_tried: impl Fn(When) -> bool) {
-    let failed: Vec<Row> = thread::scope(|scope| {
-        let rows = ROWS.iter().filter(|(_, _, when, ..)| is_tried(*when));
-        let tried: Vec<_> = rows.map(|row| (row, scope.spawn(|| try_row(*row)))).collect();
-        tried.into_iter().filter_map(|(row, it)| it.join().err().map(|_| *row)).collect()
-    });
-    assert!(failed.is_empty(), "{failed:#?}");
+fn try_rows_of(is_tried: impl Fn(When) -> bool) {
+    try_rows(ROWS.iter().copied().filter(|(_, _, when, ..)| is_tried(*when)), try_row);
 }
 
 #[test]
 fn before_the_command_runs() {
-    try_rows(|when| matches!(when, Connecting | Waiting));
+    try_rows_of(|when| matches!(when, Connecting | Waiting));
 }
 
 #[test]
 fn while_the_command_runs() {
-    try_rows(|when| when == When::Running);
+    try_rows_of(|when| when == When::Running);
 }
 
 #[test]
 fn while_processes_are_stopped() {
-    try_rows(|when| matches!(when, AllStopped | AllButMonitorStopped | MonitorStopped));
+    try_rows_of(|when| matches!(when, AllStopped | AllButMonitorStopped | MonitorStopped));
 }
 
 #[test]
 fn inside_another_zklock() {
-    try_rows(|when| when == Nested);
+    try_rows_of(|when| when == Nested);
 }
 
 fn try_row((options, victim, when, ends, says): Row) {
