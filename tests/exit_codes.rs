@@ -1,6 +1,6 @@
 //! How zklock ends: with the command's own code or signal, or with a code of its own that says why.
 
-use crate::support::{Case, DEADLINE, OtherUser, Place, Proxy, shared, try_rows};
+use crate::support::{Case, OtherUser, Place, Proxy, shared, try_rows};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -51,17 +51,6 @@ fn zklock_ends_as_its_command_does_after_the_release() {
         }
     };
     try_rows(Place::possible(), ends_alike);
-}
-
-#[test]
-fn a_surrounding_shell_sees_what_it_would_see_of_the_command() {
-    let case = Case::new("shell");
-    let mut shell = case.shell();
-    let asked = |command: &str| format!("$zklock {} -- sh -c '{command}'; echo code $?", case.path());
-    for (command, code) in [("exit 7", 7), ("kill -KILL $$", 137), ("kill -TERM $$", 143)] {
-        let said = shell.run(&asked(command), DEADLINE);
-        assert!(said.contains(&format!("code {code}\n")), "{said}");
-    }
 }
 
 #[test]

@@ -1,60 +1,37 @@
 //! A stop without a terminal: another process sends TSTP.
 
 use super::{LONGER, nodes, wait_for_jobs, wait_for_status};
-use crate::support::{
-    Case, DEADLINE, History, Running, children_of, is_stopped, pass_time, wait_for, wait_until,
-};
+use crate::support::{Case, DEADLINE, children_of, is_stopped, pass_time, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// A caller that would see a stop: zklock has a process group of its own in the caller's session.
 const IN_A_GROUP: &str = "perl -e 'setpgrp; exec @ARGV' -- \"$0\" \"$@\" & wait $!; exit $?";
 
-/// The zklock that such a caller has started.
-#[track_caller]
-fn below(caller: &Running) -> Pid {
-    wait_for("zklock", DEADLINE, || {
-        let children = children_of(caller.pid()).into_iter();
-        children.filter(|(_, name)| name.contains("/zklock ")).map(|(pid, _)| pid).next()
-    })
-}
-
+/// There is no shell that could continue it with `fg`, whatever its caller does.
 #[test]
-fn a_caller_without_a_terminal_can_not_stop_it_either() {
-    let case = Case::new("tstp");
-    let history = case.history();
-    let options = ["--session-timeout", "20", "--kill-after", "0.2"];
-    let caller = case.lock(&options, ["bash", "-c", &history.steady_job("only")]).prelude(IN_A_GROUP).spawn();
-    wait_for_jobs(&history, 1);
-    assert_never_stops(&case, &history, below(&caller));
-    history.finish("only");
-    caller.wait(DEADLINE).assert_code(0);
-}
-
-/// Sends TSTP again and again.
-#[track_caller]
-fn assert_never_stops(case: &Case, history: &History, zklock: Pid) {
-    let last = || history.sections().unwrap()[0].last;
-    for _ in 0..5 {
-        kill(zklock, Signal::SIGTSTP).expect("a running zklock");
-        let before = last();
-        wait_until("some more work", DEADLINE, || last() > before + 300_000_000);
-        assert!(!is_stopped(zklock));
+fn without_a_terminal_it_isn_t_stopped() {
+    for prelude in ["", IN_A_GROUP] {
+        let case = Case::new("tstp");
+        let history = case.history();
+        let options = ["--session-timeout", "20", "--kill-after", "0.2"];
+        let job = case.lock(&options, ["bash", "-c", &history.steady_job("only")]);
+        let running = job.prelude(prelude).spawn();
+        wait_for_jobs(&history, 1);
+        let is_zklock = |(_, name): &(Pid, String)| name.contains("/zklock ");
+        let below = children_of(running.pid()).into_iter().find(is_zklock).map(|(pid, _)| pid);
+        let zklock = below.unwrap_or(running.pid());
+        let last = || history.sections().unwrap()[0].last;
+        for _ in 0..5 {
+            kill(zklock, Signal::SIGTSTP).expect("a running zklock");
+            let before = last();
+            wait_until("some more work", DEADLINE, || last() > before + 300_000_000);
+            assert!(!is_stopped(zklock));
+        }
+        wait_for_status(&case, case.path(), 0, "held", false);
+        history.finish("only");
+        running.wait(DEADLINE).assert_code(0);
     }
-    wait_for_status(case, case.path(), 0, "held", false);
-}
-
-/// There is no shell that could continue it with `fg`.
-#[test]
-fn without_a_shell_to_continue_it_it_isn_t_stopped() {
-    let case = Case::new("tstp-orphan");
-    let history: History = case.history();
-    let options = ["--session-timeout", "20", "--kill-after", "0.2"];
-    let running = case.lock(&options, ["bash", "-c", &history.steady_job("only")]).spawn();
-    wait_for_jobs(&history, 1);
-    assert_never_stops(&case, &history, running.pid());
-    history.finish("only");
-    running.wait(DEADLINE).assert_code(0);
 }
 
 /// KILL and STOP can't be caught. Stopping only the monitor stops nothing that matters.

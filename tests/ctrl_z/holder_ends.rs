@@ -1,78 +1,46 @@
 //! A stopped command is ended when the lock is lost or revoked.
 
-use super::{SHORT, enter, script, stop};
-use crate::support::{Case, DEADLINE, History, Proxy, Shell, Zklock, shared, wait_until};
+use super::{SHORT, enter, nodes, script, stop};
+use crate::support::{Case, DEADLINE, Proxy, Zklock, shared, try_rows, wait_until};
 
-/// A job that records that it got TERM, and then exits.
-fn job(case: &Case, history: &History) -> String {
-    let told = case.dir().join("told");
-    let text = format!("trap 'echo TERM >>{}; exit 5' TERM; {}", told.display(), history.steady_job("first"));
-    script(case, "job.sh", &text)
+/// What a job does at TERM, after it has told the test.
+const EXITS: &str = "echo TERM >>$0.told; exit 5";
+
+/// A call of zklock, what the job does at TERM, how the lock is lost, and what the shell then sees. To add a row, add a line.
+type Row = (&'static str, &'static str, &'static str, &'static str);
+
+const ROWS: &[Row] = &[
+    ("$zklock --kill-after 30 $lock", EXITS, "revoke", "the lock is revoked by "),
+    ("$zklock --kill-after 30 $lock", EXITS, "delete", "its node was deleted by another client"),
+    ("$zklock --kill-after 0.5 $lock", "", "revoke", "the lock is revoked by "),
+    ("$zklock $lock -- $zklock $lock-b", EXITS, "revoke", "the lock is revoked by "),
+];
+
+#[test]
+fn a_stopped_command_gets_term_or_kill_and_fg_returns_123() {
+    try_rows(ROWS.iter().copied(), try_row);
 }
 
-fn told(case: &Case) -> String {
-    std::fs::read_to_string(case.dir().join("told")).unwrap_or_default()
-}
-
-/// Starts a holder in a shell, and stops it.
-#[track_caller]
-fn stopped(case: &Case, history: &History, options: &str) -> Shell {
+fn try_row((words, at_term, lost, says): Row) {
+    let case = Case::new("stopped-ended");
+    let history = case.history();
+    let job = script(&case, "job.sh", &format!("trap '{at_term}' TERM; {}", history.steady_job("first")));
     let mut shell = case.shell();
-    let line = format!("$zklock {options} {} bash {}", case.path(), job(case, history));
-    enter(&mut shell, &line, history, 1);
+    enter(&mut shell, &format!("{words} -- bash {job}"), &history, 1);
     stop(&mut shell);
-    shell
-}
-
-fn delete(case: &Case) {
-    case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
-}
-
-/// Checks that the job reacted to TERM before it ended, and that the shell learns the outcome at `fg`.
-#[track_caller]
-fn assert_ended(case: &Case, shell: &mut Shell, why: &str) {
-    wait_until("the job's own end", DEADLINE, || told(case) == "TERM\n");
-    case.wait_for_contenders(0);
-    shell.enter("fg", DEADLINE);
-    let said = shell.prompt(DEADLINE);
-    assert_eq!(shell.code(DEADLINE), 123);
-    let screen = shell.terminal().text();
-    assert!(screen.contains(why), "{said}: {screen}");
-}
-
-#[test]
-fn revoke_ends_it() {
-    let case = Case::new("stopped-revoked");
-    let history = case.history();
-    let mut shell = stopped(&case, &history, "--kill-after 30");
-    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-    assert_ended(&case, &mut shell, "the lock is revoked by ");
-}
-
-#[test]
-fn a_deleted_node_ends_it() {
-    let case = Case::new("stopped-deleted");
-    let history = case.history();
-    let mut shell = stopped(&case, &history, "--kill-after 30");
-    delete(&case);
-    assert_ended(&case, &mut shell, "its node was deleted by another client");
-}
-
-#[test]
-fn what_is_deaf_to_term_is_killed() {
-    let case = Case::new("stopped-deaf");
-    let history = case.history();
-    let text = format!("trap '' TERM; {}", history.steady_job("first"));
-    let job = script(&case, "deaf.sh", &text);
-    let mut shell = case.shell();
-    let line = format!("$zklock --kill-after 0.5 {} bash {job}", case.path());
-    enter(&mut shell, &line, &history, 1);
-    stop(&mut shell);
-    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-    case.wait_for_contenders(0);
+    if lost == "revoke" {
+        case.zklock().args(["revoke", case.path()]).run().assert_code(0);
+    } else {
+        case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
+    }
+    let told = || std::fs::read_to_string(format!("{job}.told")).unwrap_or_default();
+    wait_until("the job's own end", DEADLINE, || at_term.is_empty() || told() == "TERM\n");
+    let paths = [case.path().to_owned(), format!("{}-b", case.path())];
+    wait_until("the locks to be free", DEADLINE, || nodes(&case, &paths).is_empty());
     shell.enter("fg", DEADLINE);
     shell.prompt(DEADLINE);
     assert_eq!(shell.code(DEADLINE), 123);
+    assert!(shell.terminal().text().contains(says), "{}", shell.terminal().text());
 }
 
 /// The connection is lost. The job is gone before another contender has the lock, although nothing continues it with
@@ -82,7 +50,10 @@ fn a_lost_connection_ends_it_before_another_runs() {
     let proxy = Proxy::to(shared());
     let case = Case::new("stopped-lost").through(&proxy.connect_string());
     let history = case.history();
-    let mut shell = stopped(&case, &history, SHORT);
+    let job = script(&case, "job.sh", &history.steady_job("first"));
+    let mut shell = case.shell();
+    enter(&mut shell, &format!("$zklock {SHORT} $lock bash {job}"), &history, 1);
+    stop(&mut shell);
     let next = Zklock::at(&shared().connect_string(), case.marker()).arg(case.path());
     let next = next.args(["--", "sh", "-c", &history.job("next", 0.3)]).spawn();
     case.wait_for_contenders(2);

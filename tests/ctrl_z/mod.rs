@@ -1,11 +1,10 @@
-//! Ctrl-Z stops the command, and zklock keeps its lock. A stopped waiter doesn't block the queue.
+//! Ctrl-Z stops the command, and zklock keeps its lock. A stopped waiter doesn't block the queue. What the keys do in a script, a
+//! loop, a pipeline or a zklock inside is in `terminal::keys`.
 
 mod alone;
 mod holder;
 mod holder_ends;
-mod nested;
 mod orphans;
-mod rounds;
 mod waiter;
 
 use crate::support::{Case, DEADLINE, History, Shell, try_for, wait_until};

@@ -2,7 +2,7 @@
 //! and zklock's command fares as it would without zklock.
 
 use super::script;
-use crate::support::{Case, DEADLINE, Shell, end, pass_time, wait_for, worker_of};
+use crate::support::{Case, DEADLINE, Place, Shell, end, pass_time, wait_for, worker_of};
 use nix::unistd::Pid;
 use std::fs;
 use std::time::Duration;
@@ -22,19 +22,23 @@ fn stopping(signal: &str) -> [Vec<String>; 5] {
     texts.map(|text| vec!["sh".to_owned(), "-c".to_owned(), text])
 }
 
+/// At a terminal, zklock's command either has it from the start, or hasn't asked for it.
 #[test]
-fn stop_signals_are_discarded_without_a_terminal() {
-    let case = Case::new("orphan-signals");
-    for signal in SIGNALS {
-        for command in stopping(signal) {
-            let output = case.lock(&[], &command).run();
-            output.assert_code(0);
-            assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("printed\n", ""), "{command:?}");
+fn stop_signals_are_discarded_without_a_terminal_and_in_the_foreground_of_one() {
+    let again = "\"$0\" \"$@\"; exit $?";
+    for (place, prelude) in [(Place::Plain, ""), (Place::Terminal, ""), (Place::Terminal, again)] {
+        let case = Case::new("orphan-signals");
+        let run = |command: &[String], printed: &str| {
+            let output = place.start(case.lock(&[], command).prelude(prelude)).wait();
+            assert_eq!(output.assert_code(0).stdout, printed, "{place:?}: {command:?}");
+            assert!(place == Place::Terminal || output.stderr.is_empty(), "{output}");
+        };
+        for signal in SIGNALS {
+            stopping(signal).iter().for_each(|command| run(command, "printed\n"));
+            // A process that the first one doesn't stop with.
+            let text = format!("sh -c 'kill -{signal} $$; echo printed'; echo ended");
+            run(&["sh".to_owned(), "-c".to_owned(), text], "printed\nended\n");
         }
-        // A process that the first one doesn't stop with.
-        let text = format!("sh -c 'kill -{signal} $$; echo printed'; echo ended");
-        let output = case.lock(&[], ["sh", "-c", &text]).run();
-        assert_eq!(output.assert_code(0).stdout, "printed\nended\n");
     }
 }
 
@@ -52,20 +56,6 @@ fn a_waiter_keeps_its_place() {
     end(holder);
     terminal.expect("ran", DEADLINE);
     assert_eq!(terminal.wait(DEADLINE).code(), Some(0), "{}", terminal.text());
-}
-
-/// zklock has the terminal, and its command either has it from the start, or hasn't asked for it.
-#[test]
-fn stop_signals_are_discarded_in_the_foreground_of_a_terminal() {
-    for prelude in ["", "\"$0\" \"$@\"; exit $?"] {
-        let case = Case::new("orphan-keys");
-        for command in SIGNALS.into_iter().flat_map(stopping) {
-            let mut terminal = case.lock(&[], &command).prelude(prelude).in_terminal();
-            terminal.expect("printed", DEADLINE);
-            assert_eq!(terminal.wait(DEADLINE).code(), Some(0), "{command:?}");
-            assert_eq!(terminal.text(), "printed\r\n", "{command:?}");
-        }
-    }
 }
 
 /// Starts zklock with this job in the background of the shell's terminal, from a process that then ends.

@@ -129,9 +129,10 @@ impl Case {
         holder
     }
 
-    /// An interactive shell in which `ZKLOCK_ZOOKEEPER` is set to this case's servers.
+    /// bash at a terminal. `ZKLOCK_ZOOKEEPER` is set to this case's servers, `$lock` to its lock and `$zklock` to the program.
+    #[track_caller]
     pub(crate) fn shell(&self) -> Shell {
-        Shell::start(&self.hosts, &self.marker, DEADLINE)
+        Shell::start("bash", self)
     }
 
     /// A history of jobs in the case's directory.

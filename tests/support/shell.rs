@@ -2,7 +2,8 @@
 
 use super::pty::Terminal;
 use super::wait::{DEADLINE, wait_until};
-use super::zklock::{MARKER, home};
+use super::zklock::MARKER;
+use super::{Case, skip};
 use nix::unistd::Pid;
 use pty_process::blocking::Command;
 use std::fs;
@@ -10,36 +11,73 @@ use std::time::Duration;
 
 const PROMPT: &str = "ready$ ";
 
-/// `bash -i` with job control; `$zklock` is the program under test.
+/// The command lines of shells that read no files of the user, and write no more than what is typed and printed.
+const SHELLS: [&[&str]; 5] = [
+    &["bash", "--norc", "--noprofile", "--noediting", "-i"],
+    &["dash", "-i"],
+    &["zsh", "-f", "-i", "+Z", "+o", "promptsp"],
+    &["ksh", "-i"],
+    &["fish", "-i"],
+];
+
+/// An interactive shell with job control. `$zklock` is the program under test, and `$lock` the case's lock.
 pub(crate) struct Shell {
     terminal: Terminal,
+    name: &'static str,
 }
 
 impl Shell {
-    /// Starts a shell with `-z` preset by `ZKLOCK_ZOOKEEPER`, and waits for its prompt.
-    pub(crate) fn start(hosts: &str, marker: &str, within: Duration) -> Self {
-        let command = Command::new("bash")
-            // Without line editing the screen is plain text.
-            .args(["--norc", "--noprofile", "--noediting", "-i"])
+    /// The shells that are installed. If one isn't, that counts as skipped.
+    pub(crate) fn installed() -> Vec<&'static str> {
+        let is_there = |name: &&str| {
+            let there = std::process::Command::new(name).args(["-c", "true"]).status().is_ok();
+            if !there {
+                skip(&format!("there is no {name}"));
+            }
+            there
+        };
+        SHELLS.iter().map(|words| words[0]).filter(is_there).collect()
+    }
+
+    /// Starts a shell for the case, and waits for its prompt.
+    #[track_caller]
+    pub(crate) fn start(name: &str, case: &Case) -> Self {
+        let words = SHELLS.iter().find(|words| words[0] == name).expect("a shell");
+        let home = case.dir().join("home");
+        // Without it, fish starts a process that fills it.
+        fs::create_dir_all(home.join("fish/generated_completions")).expect("a directory");
+        let config = format!("function fish_prompt; echo -n '{PROMPT}'; end; set -g fish_greeting\n");
+        fs::write(home.join("fish/config.fish"), config + "set -g fish_autosuggestion_enabled 0\n")
+            .expect("a file");
+        let command = Command::new(words[0])
+            .args(&words[1..])
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", home())
+            .env("HOME", &home)
+            .env("XDG_CONFIG_HOME", &home)
+            .env("XDG_DATA_HOME", &home)
+            .env("ENV", "")
             .env("HISTFILE", "")
+            .env("LC_ALL", "C.UTF-8")
             .env("TERM", "dumb")
             .env("PS1", PROMPT)
             .env("zklock", env!("CARGO_BIN_EXE_zklock"))
-            .env("ZKLOCK_ZOOKEEPER", hosts)
-            .env(MARKER, marker);
-        let mut shell = Self { terminal: Terminal::spawn(command) };
-        shell.terminal.expect(PROMPT, within);
+            .env("ZKLOCK_ZOOKEEPER", case.hosts())
+            .env("lock", case.path())
+            .env(MARKER, case.marker());
+        let mut shell = Self { terminal: Terminal::spawn(command), name: words[0] };
+        shell.terminal.expect(PROMPT, DEADLINE);
         shell
     }
 
-    /// Types a line and returns when it has been echoed, so that `expect` sees only the output.
+    /// Types a line. Returns when it has been echoed, so that `expect` sees only the output; other shells than bash may echo it
+    /// in their own way.
     #[track_caller]
     pub(crate) fn enter(&mut self, line: &str, within: Duration) {
         self.terminal.send(format!("{line}\n").as_bytes());
-        self.terminal.expect(&format!("{line}\r\n"), within);
+        if self.name == "bash" {
+            self.terminal.expect(&format!("{line}\r\n"), within);
+        }
     }
 
     /// Waits for the prompt, and returns what was written before it.
@@ -75,8 +113,17 @@ impl Shell {
     /// The exit code of the previous line, as the shell reports it.
     #[track_caller]
     pub(crate) fn code(&mut self, within: Duration) -> i32 {
-        let said = self.run("echo $?", within);
-        said.trim().parse().expect("an exit code")
+        let status = if self.name == "fish" { "$status" } else { "$?" };
+        // What is typed must not look like the answer.
+        self.enter(&format!("echo co''de={status}="), within);
+        self.terminal.expect("code=", within);
+        let code = self.terminal.expect("=", within);
+        self.prompt(within);
+        code.parse().unwrap_or_else(|error| panic!("{error}: {code:?}"))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.name
     }
 
     /// The shell's terminal, for typing keys and expecting text.
