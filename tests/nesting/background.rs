@@ -143,7 +143,8 @@ fn a_lock_that_is_released_around_a_waiter_is_not_taken_for_held() {
             .spawn();
     case.observer().wait_for_contenders(&other, 2, DEADLINE);
     go(&case);
-    case.wait_for_contenders(0);
+    // As long as it lives, the inner one is below it.
+    wait_until("the outer one to end", DEADLINE, || !running.is_running());
     end(holder);
     let output = running.wait(DEADLINE);
     output.assert_code(0).assert_stderr("was held by a surrounding zklock, which has ended since");
