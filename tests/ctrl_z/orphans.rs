@@ -34,7 +34,9 @@ fn stop_signals_are_discarded_without_a_terminal_and_in_the_foreground_of_one() 
             assert!(place == Place::Terminal || output.stderr.is_empty(), "{output}");
         };
         for signal in SIGNALS {
-            stopping(signal).iter().for_each(|command| run(command, "printed\n"));
+            for command in stopping(signal) {
+                run(&command, "printed\n");
+            }
             // A process that the first one doesn't stop with.
             let text = format!("sh -c 'kill -{signal} $$; echo printed'; echo ended");
             run(&["sh".to_owned(), "-c".to_owned(), text], "printed\nended\n");

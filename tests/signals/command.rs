@@ -59,7 +59,9 @@ fn a_stop_of_zklock_is_left_to_zklock_and_real_time_signals_queue_meanwhile() {
         freeze(running.pid());
         assert!(!is_stopped(command));
         let mut sent = vec![RTMIN, 37, 37, 37, 41, 37, RTMIN];
-        sent.iter().for_each(|signal| running.signal_number(*signal));
+        for signal in &sent {
+            running.signal_number(*signal);
+        }
         thaw(running.pid());
         // The CONT that continues zklock goes to the command, too.
         sent.extend([SIGCONT, RTMAX]);
@@ -101,9 +103,9 @@ fn stopped_processes_go_on_for_a_forwarded_signal_and_a_forced_stop() {
         for (round, signal) in ENDING.into_iter().chain([SIGTERM]).enumerate() {
             [first, member].into_iter().for_each(freeze);
             if round < ENDING.len() {
-                family.signal(signal)
+                family.signal(signal);
             } else {
-                revoke(&case)
+                revoke(&case);
             }
             wait_until("both to go on", DEADLINE, || ![first, member].into_iter().any(is_stopped));
             family.wait_for("", signal, 1 + round / ENDING.len());
@@ -150,9 +152,9 @@ fn a_first_process_may_leave_others_behind_but_not_after_a_forced_stop() {
         let family = Family::start(&case, Place::Plain, "--single-child PATH --", Some(SIGTERM));
         let [first, children @ ..] = family.pids;
         if is_forced {
-            revoke(&case)
+            revoke(&case);
         } else {
-            family.signal(SIGTERM)
+            family.signal(SIGTERM);
         }
         wait_until("the first process to end", DEADLINE, || !is_alive(first));
         assert!(children.into_iter().all(is_alive), "{}", family.zklock.text());
@@ -165,7 +167,9 @@ fn a_first_process_may_leave_others_behind_but_not_after_a_forced_stop() {
         } else {
             family.zklock.wait().assert_code(7);
             case.wait_for_contenders(0);
-            children.into_iter().for_each(|child| kill(child, Signal::SIGKILL).expect("it lives on"));
+            for child in children {
+                kill(child, Signal::SIGKILL).expect("it lives on");
+            }
         }
     }
 }

@@ -85,7 +85,9 @@ fn try_row(place: Place, (_, phase, signals, does): Row) {
     let others: Vec<i32> = each().filter(|signal| !means_something(signal)).collect();
     let signals = if signals == OTHERS { &others } else { signals };
     if matches!(does, Ends | Kills) {
-        signals.iter().for_each(|signal| try_signals(place, phase, &[*signal], does));
+        for signal in signals {
+            try_signals(place, phase, &[*signal], does);
+        }
     } else {
         try_signals(place, phase, signals, does);
     }
@@ -127,7 +129,9 @@ fn try_signals(place: Place, phase: Phase, signals: &[i32], does: Does) {
         }
         Nothing | Noted => assert_goes_on(place, phase, zklock, &proxy, &mut holder),
     }
-    holder.map(end);
+    if let Some(holder) = holder {
+        end(holder);
+    }
 }
 
 /// A zklock in this phase.

@@ -100,7 +100,9 @@ fn try_row((place, words, by, signals, to): Row) {
         Silence => proxy.blackhole(),
     }
     for who in &meant {
-        signals.iter().for_each(|signal| family.wait_for(who, *signal, 1));
+        for signal in &signals {
+            family.wait_for(who, *signal, 1);
+        }
     }
     if !is_stop {
         for (who, pid) in WHO.into_iter().zip(family.pids) {
@@ -146,6 +148,8 @@ fn send(family: &Family, by: By, signals: &[i32], meant: &[&str]) {
             (Placed::Tty(terminal, _), Key, _) => terminal.send(b"\x1c"),
             _ => family.signal(signal),
         }
-        meant.iter().for_each(|who| family.wait_for(who, signal, 1));
+        for who in meant {
+            family.wait_for(who, signal, 1);
+        }
     }
 }

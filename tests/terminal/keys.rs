@@ -22,17 +22,17 @@ const CLOSED: i32 = -1;
 
 #[rustfmt::skip]
 const KEYS: &[Row] = &[
-    (ALL,  r#"LOCK sh -c 'exit 3'"#, "", 3),
-    (BASH, r#"LOCK sh -c 'kill -KILL $$'"#, "", 137),
-    (BASH, r#"LOCK sh -c 'kill -TERM $$'"#, "", 143),
+    (ALL,  "LOCK sh -c 'exit 3'", "", 3),
+    (BASH, "LOCK sh -c 'kill -KILL $$'", "", 137),
+    (BASH, "LOCK sh -c 'kill -TERM $$'", "", 143),
     (ALL,  r#"LOCK sh -c 'echo u""p; exec sleep 60'"#, "up, ^C", 130),
     (BASH, r#"LOCK sh -c 'echo u""p; exec sleep 60'"#, r"up, ^\", 131),
-    (BASH, r#"LOCK sleep 60 &"#, "asleep, fg, ^C", 130),
-    (BASH, r#"LOCK sh -c 'sleep 0.2; exit 6' & wait $!"#, "", 6),
-    (BASH, r#"LOCK PRINTER"#, r"ready, ^C, got INT, ^C, got INT, ^\, got QUIT", 4),
+    (BASH, "LOCK sleep 60 &", "asleep, fg, ^C", 130),
+    (BASH, "LOCK sh -c 'sleep 0.2; exit 6' & wait $!", "", 6),
+    (BASH, "LOCK PRINTER", r"ready, ^C, got INT, ^C, got INT, ^\, got QUIT", 4),
     // A waiter.
-    (BASH, r#"$zklock -v $held -- echo reached"#, ": position , ^C", 130),
-    (BASH, r#"$zklock wait -v $held"#, "position 2, ^C", 130),
+    (BASH, "$zklock -v $held -- echo reached", ": position , ^C", 130),
+    (BASH, "$zklock wait -v $held", "position 2, ^C", 130),
     // A script and a loop end with their command.
     (BASH, r#"bash SCRIPT <<< for i in 1 2 3; do LOCK sh -c "echo round $i; exec sleep 60"; done; echo 'not reached'"#, "round 1, ^C", 130),
     (BASH, r#"sh SCRIPT <<< for i in 1 2 3; do LOCK sh -c "echo round $i; exec sleep 60"; done; echo 'not reached'"#, "round 1, ^C", 130),
@@ -41,21 +41,21 @@ const KEYS: &[Row] = &[
     (BASH, r#"(for i in 1 2 3; do LOCK sh -c "echo round $i; exec sleep 60"; done)"#, "round 1, ^C", 130),
     (BASH, r#"bash SCRIPT <<< for i in 1 2; do LOCK sh -c "read -r x; echo round $i; read -r x"; done; echo 'not reached'"#, "type go, round 1, ^C", 130),
     (BASH, r#"sh SCRIPT <<< for i in 1 2; do LOCK sh -c "read -r x; echo round $i; read -r x"; done; echo 'not reached'"#, "type go, round 1, ^C", 130),
-    (BASH, r#"bash SCRIPT <<< LOCK timeout --foreground 60 bash -c 'read -r x; echo up; read -r x'; echo 'not reached'"#, "type go, up, ^C", 130),
-    (BASH, r#"LOCK sh -c 'read -r x; echo up; read -r x' | (cat; sleep 61)"#, "type go, up, ^C", 130),
+    (BASH, "bash SCRIPT <<< LOCK timeout --foreground 60 bash -c 'read -r x; echo up; read -r x'; echo 'not reached'", "type go, up, ^C", 130),
+    (BASH, "LOCK sh -c 'read -r x; echo up; read -r x' | (cat; sleep 61)", "type go, up, ^C", 130),
     // Unless the command handles the key, which it gets once.
     (BASH, r#"bash SCRIPT <<< for i in 1 2 3; do LOCK sh -c "trap 'kill \$!; exit 0' INT; echo turn $i; sleep 60 & wait"; done"#, "turn 1, ^C, turn 2, ^C, turn 3, ^C", 0),
-    (BASH, r#"sh -c 'trap : INT QUIT; . SCRIPT' <<< for i in 1 2; do LOCK PRINTER; exit $?; done"#, r"ready, ^C, got INT, ^\, got QUIT", 4),
+    (BASH, "sh -c 'trap : INT QUIT; . SCRIPT' <<< for i in 1 2; do LOCK PRINTER; exit $?; done", r"ready, ^C, got INT, ^\, got QUIT", 4),
     // A new size, once, and a closed window.
-    (BASH, r#"LOCK PRINTER"#, r"ready, resize, got WINCH, ^\", 4),
-    (BASH, r#"LOCK PRINTER | cat"#, r"ready, resize, got WINCH, kill command", 0),
-    (BASH, r#"bash -c 'LOCK PRINTER; exit 1'"#, r"ready, resize, got WINCH, ^\", 1),
-    (BASH, r#"LOCK sh -c 'echo up; sleep 61 | sleep 62'"#, "up, close", CLOSED),
-    (BASH, r#"LOCK sh -c 'echo up; sleep 61; :' &"#, "up, close", CLOSED),
-    (BASH, r#"LOCK sh -c 'echo up; sleep 61; :'"#, "asleep, ^Z, close", CLOSED),
+    (BASH, "LOCK PRINTER", r"ready, resize, got WINCH, ^\", 4),
+    (BASH, "LOCK PRINTER | cat", r"ready, resize, got WINCH, kill command", 0),
+    (BASH, "bash -c 'LOCK PRINTER; exit 1'", r"ready, resize, got WINCH, ^\", 1),
+    (BASH, "LOCK sh -c 'echo up; sleep 61 | sleep 62'", "up, close", CLOSED),
+    (BASH, "LOCK sh -c 'echo up; sleep 61; :' &", "up, close", CLOSED),
+    (BASH, "LOCK sh -c 'echo up; sleep 61; :'", "asleep, ^Z, close", CLOSED),
     (BASH, r#"bash -c 'LOCK sh -c "echo up; sleep 61; :"; sleep 62'"#, "up, close", CLOSED),
-    (BASH, r#"$zklock -v $held -- echo reached"#, ": position , close", CLOSED),
-    (BASH, r#"$zklock -v $held -- echo reached"#, ": position , ^Z, close", CLOSED),
+    (BASH, "$zklock -v $held -- echo reached", ": position , close", CLOSED),
+    (BASH, "$zklock -v $held -- echo reached", ": position , ^Z, close", CLOSED),
 ];
 
 const PYTHON: &str = "import os, signal, time
@@ -76,42 +76,42 @@ const STOPS: &[Row] = &[
     (MOST, r#"LOCK sh -c 'echo u""p; read -r x; echo "<$x>"; exit 5'"#, "up, ^Z, fg, type late, <late>", 5),
     // Its `fg` succeeds, whatever the job does.
     (FISH, r#"LOCK sh -c 'echo u""p; read -r x; echo "<$x>"; exit 5'"#, "up, ^Z, fg, type late, <late>", 0),
-    (BASH, r#"LOCK PRINTER"#, r"ready, ^Z, fg, got CONT, ^C, got INT, ^Z, bg, got CONT, ^C at the prompt, fg, ^\, got QUIT", 4),
-    (SOME, r#"LOCK JOB"#, "25 x [goes on, ^Z fg], goes on, finish", 6),
+    (BASH, "LOCK PRINTER", r"ready, ^Z, fg, got CONT, ^C, got INT, ^Z, bg, got CONT, ^C at the prompt, fg, ^\, got QUIT", 4),
+    (SOME, "LOCK JOB", "25 x [goes on, ^Z fg], goes on, finish", 6),
     (SOME, r#"LOCK JOB | sh -c 'echo other e""nd >&2; exec cat'"#, "other end, 25 x [goes on, ^Z fg], goes on, finish", 0),
-    (BASH, r#"bash SCRIPT <<< for i in 1 2; do LOCK sh -c 'echo up; exec sleep 60'; done; echo 'not reached'"#, "up, ^Z, fg, ^C", 130),
-    (BASH, r#"bash SCRIPT <<< for i in 1 2; do LOCK sh -c 'read -r x; echo up; read -r x'; done; echo 'not reached'"#, "type go, up, ^Z, fg, ^C", 130),
+    (BASH, "bash SCRIPT <<< for i in 1 2; do LOCK sh -c 'echo up; exec sleep 60'; done; echo 'not reached'", "up, ^Z, fg, ^C", 130),
+    (BASH, "bash SCRIPT <<< for i in 1 2; do LOCK sh -c 'read -r x; echo up; read -r x'; done; echo 'not reached'", "type go, up, ^Z, fg, ^C", 130),
     (BASH, r#"bash SCRIPT <<< $zklock --single-child $lock -- perl -e '$| = 1; fork; print "up\n"; sleep 61'; echo over"#, "up, up, ^Z, fg, ^C", 130),
     // Its second process needs the terminal, or its first one does.
     (BASH, r#"LOCK timeout --foreground 60 bash -c 'read -r x; echo "<$x>"' </dev/tty &"#, "stopped, fg, type late, <late>", 0),
     (BASH, r#"LOCK sh -c 'echo up; read -r x; echo "<$x>"' &"#, "up, stopped, fg, type late, <late>", 0),
     // A shell under zklock has job control of its own.
-    (BASH, r#"LOCK env PS1='inner$ ' bash --norc --noediting -i"#, "inner$ , type cat, type first, first, first, ^Z alone, Stopped, inner$ , type fg, cat, type hello, hello, hello, ^C, inner$ , type exit 7", 7),
+    (BASH, "LOCK env PS1='inner$ ' bash --norc --noediting -i", "inner$ , type cat, type first, first, first, ^Z alone, Stopped, inner$ , type fg, cat, type hello, hello, hello, ^C, inner$ , type exit 7", 7),
     // A zklock inside, with another lock and with the same.
-    (BASH, r#"LOCK $zklock $lock-b -- cat"#, "type one, one, one, 4 x [^Z, fg, type more, more, more], ^D", 0),
-    (BASH, r#"LOCK $zklock $lock-b -- cat"#, "type one, one, one, 3 x [^Z, fg], ^C", 130),
-    (BASH, r#"LOCK $zklock $lock-b -- sleep 61"#, "asleep, 3 x [^Z, fg], ^C", 130),
-    (BASH, r#"LOCK $zklock $lock-b -- sh -c 'sleep 61; :'"#, "asleep, 3 x [^Z, fg], ^C", 130),
+    (BASH, "LOCK $zklock $lock-b -- cat", "type one, one, one, 4 x [^Z, fg, type more, more, more], ^D", 0),
+    (BASH, "LOCK $zklock $lock-b -- cat", "type one, one, one, 3 x [^Z, fg], ^C", 130),
+    (BASH, "LOCK $zklock $lock-b -- sleep 61", "asleep, 3 x [^Z, fg], ^C", 130),
+    (BASH, "LOCK $zklock $lock-b -- sh -c 'sleep 61; :'", "asleep, 3 x [^Z, fg], ^C", 130),
     (BASH, r#"LOCK $zklock $lock-b -- sh -c 'read -r x; echo "<$x>"; read -r x; echo "<$x>"' | cat"#, "type one, <one>, 3 x [^Z, fg], type two, <two>", 0),
-    (BASH, r#"LOCK $zklock $lock -- JOB"#, "3 x [goes on, ^Z, fg], goes on, finish", 6),
+    (BASH, "LOCK $zklock $lock -- JOB", "3 x [goes on, ^Z, fg], goes on, finish", 6),
     // A waiter queues again. Meanwhile it doesn't run, and its limit goes on.
     (BASH, r#"$zklock -v $held -- sh -c 'echo r""an; exit 7'"#, ": position , ^Z, let go, fg, queueing again at the end, queued as, ran", 7),
     (BASH, r#"LOCK sh -c "$zklock -v $held -- echo ran; exit 7""#, ": position , ^Z, let go, fg, ran", 7),
-    (BASH, r#"$zklock -v -w 15 $held -- echo reached"#, ": position , ^Z, : busy: gave up after 1,  s: stopped, fg", 124),
-    (BASH, r#"$zklock wait -v $held"#, "position 2, ^Z, let go, fg", 0),
+    (BASH, "$zklock -v -w 15 $held -- echo reached", ": position , ^Z, : busy: gave up after 1,  s: stopped, fg", 124),
+    (BASH, "$zklock wait -v $held", "position 2, ^Z, let go, fg", 0),
 ];
 
 /// The rest of a pipeline or script is in the command's process group.
 #[rustfmt::skip]
 const GROUP: &[Row] = &[
-    (BASH, r#"$zklock --kill-after 1 $lock -- FAMILY | (cat; sleep 0.1; echo spared); echo code ${PIPESTATUS[0]}"#, "up, asleep 3, revoke, spared, code 123", 0),
-    (BASH, r#"$zklock --kill-after 1 $lock -- FAMILY | (cat; sleep 0.1; echo spared); echo code ${PIPESTATUS[0]}"#, "up, asleep 3, kill worker, spared, code 123", 0),
-    (BASH, r#"$zklock --kill-after 1 $lock -- FAMILY | (cat; sleep 0.1; echo spared); echo code ${PIPESTATUS[0]}"#, "up, asleep 3, kill monitor, spared, code 137", 0),
-    (BASH, r#"$zklock --session-timeout 4 $lock -- sh -c 'echo up; exec sleep 61' | cat"#, "up, kill both", 0),
+    (BASH, "$zklock --kill-after 1 $lock -- FAMILY | (cat; sleep 0.1; echo spared); echo code ${PIPESTATUS[0]}", "up, asleep 3, revoke, spared, code 123", 0),
+    (BASH, "$zklock --kill-after 1 $lock -- FAMILY | (cat; sleep 0.1; echo spared); echo code ${PIPESTATUS[0]}", "up, asleep 3, kill worker, spared, code 123", 0),
+    (BASH, "$zklock --kill-after 1 $lock -- FAMILY | (cat; sleep 0.1; echo spared); echo code ${PIPESTATUS[0]}", "up, asleep 3, kill monitor, spared, code 137", 0),
+    (BASH, "$zklock --session-timeout 4 $lock -- sh -c 'echo up; exec sleep 61' | cat", "up, kill both", 0),
     (BASH, r#"bash SCRIPT <<< LOCK sh -c 'read -r x; echo "<$x>"; sleep 61; :'; read -r x; echo "and <$x>"; exit 0"#, "type one, <one>, asleep, kill monitor, type two, and <two>", 0),
-    (BASH, r#"LOCK COUNTERS | (trap 'echo not reached' USR1; cat)"#, "ready, send SIGUSR1, got 10, got 10, send SIGTERM, got 15, got 15, kill command", 0),
+    (BASH, "LOCK COUNTERS | (trap 'echo not reached' USR1; cat)", "ready, send SIGUSR1, got 10, got 10, send SIGTERM, got 15, got 15, kill command", 0),
     // A signal that another process sends to the whole group reaches the command twice, and ends it all the same.
-    (BASH, r#"LOCK sleep 61 &"#, "asleep, type kill %1, type wait $!", 143),
+    (BASH, "LOCK sleep 61 &", "asleep, type kill %1, type wait $!", 143),
     (BASH, r#"LOCK sh -c 'trap "exit 7" TERM; kill 0; sleep 61'"#, "", 7),
     // What the command itself sends to its group isn't forwarded: the second one would end it.
     (BASH, r#"LOCK sh -c 'trap "" TERM; kill 0; trap - TERM; sleep 0.3; exit 8'"#, "", 8),
@@ -199,7 +199,7 @@ fn try_table(rows: &[Row]) {
         shells.iter().map(move |shell| (*shell, *line, *steps, *code))
     });
     try_rows(all.filter(|(shell, ..)| is_there(shell)), |(shell, line, steps, code)| {
-        try_row(shell, line, steps, code)
+        try_row(shell, line, steps, code);
     });
 }
 
@@ -216,7 +216,9 @@ fn try_row(shell: &str, line: &str, steps: &str, code: i32) {
     let line = words.iter().fold(line.to_owned(), |line, (word, text)| line.replace(word, text));
     let mut scene = Scene::start(shell, &line);
     let steps = expand(steps);
-    steps.iter().for_each(|step| scene.step(step));
+    for step in &steps {
+        scene.step(step);
+    }
     if code == CLOSED { scene.assert_closed() } else { scene.assert_ended(code, &steps) }
 }
 

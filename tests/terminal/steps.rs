@@ -103,7 +103,7 @@ impl Scene {
             }
             ("kill", victim) => self.kill(victim),
             ("send", signal) => {
-                kill(self.zklock(), signal.parse::<Signal>().expect("a signal")).expect("zklock")
+                kill(self.zklock(), signal.parse::<Signal>().expect("a signal")).expect("zklock");
             }
             _ => drop(terminal.expect(step, DEADLINE)),
         }
@@ -207,9 +207,13 @@ impl Scene {
             _ => vec![command],
         };
         if victim == "both" {
-            victims.iter().for_each(|pid| freeze(*pid));
+            for pid in &victims {
+                freeze(*pid);
+            }
         }
-        victims.iter().for_each(|pid| kill(*pid, Signal::SIGKILL).expect("a process"));
+        for pid in &victims {
+            kill(*pid, Signal::SIGKILL).expect("a process");
+        }
         wait_until("the command to die", DEADLINE, || !is_alive(command));
         self.case.wait_for_contenders(0);
     }
