@@ -168,7 +168,9 @@ impl Queue {
         let job = format!("trap '' TERM; setsid bash -c '{other}' & {first}; {wait}exit {DONE}");
         let stderr = Pipe::new(case.dir());
         stderr.fill();
-        let first = case.lock(&["--session-timeout", "6"], ["bash", "-c", &job]);
+        // A command that ends by itself must not lose its lock to a busy machine.
+        let options: &[&str] = if then == Then::Ends { &[] } else { &["--session-timeout", "6"] };
+        let first = case.lock(options, ["bash", "-c", &job]);
         let first = first.prelude(&format!("exec 2>'{}'", stderr.path().display())).spawn();
         wait_until("both to run", DEADLINE, || history.sections().is_ok_and(|sections| sections.len() == 2));
         let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.3)]).spawn();
