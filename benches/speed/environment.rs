@@ -22,8 +22,6 @@ pub(crate) struct Environment {
     pub(crate) before: Option<String>,
     /// The directory for temporary files.
     pub(crate) dir: PathBuf,
-    /// The file for the drawing.
-    pub(crate) drawing: PathBuf,
     locks: AtomicU32,
 }
 
@@ -72,7 +70,6 @@ impl Environment {
             zklock: needed("BENCH_ZKLOCK"),
             before: variable("BENCH_BEFORE"),
             dir: needed("BENCH_DIR").into(),
-            drawing: needed("BENCH_DRAWING").into(),
             locks: AtomicU32::new(0),
         }
     }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use futures::future::join_all;
 
 use crate::contestant::Contestant;
-use crate::drawing;
 use crate::environment::{Environment, Servers, Size, alternating};
 use crate::job::{self, now};
 use crate::many_nodes::{join, many_nodes};
@@ -67,7 +66,6 @@ pub(crate) fn measure(environment: &Environment, size: Size) {
         print("How cost grows, build before", before);
         print_ratios(points, before);
     }
-    fs::write(&environment.drawing, drawing::draw(points)).expect("the drawing");
 }
 
 /// The costs with `nodes` ahead.

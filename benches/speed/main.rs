@@ -6,7 +6,7 @@
 //! | [`uncontended`], [`phases`] | one contender: the time of a whole run, and of its phases |
 //! | [`handoff`], [`parts`] | hand-offs, and the least that they could take |
 //! | [`waiting`] | the cost of a thousand waiters |
-//! | [`growth`], [`drawing`] | the cost of longer and longer queues |
+//! | [`growth`] | the cost of longer and longer queues |
 //! | [`contestant`], [`queue`] | the programs that are measured, and the length of their queue |
 //! | [`environment`] | the servers and programs that `scripts/bench` provides |
 //! | [`many_nodes`], [`waiter`] | nodes without processes; a zklock whose messages are timed |
@@ -25,7 +25,6 @@
 
 mod contestant;
 mod counters;
-mod drawing;
 mod environment;
 mod floor;
 mod growth;
