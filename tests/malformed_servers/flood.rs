@@ -1,7 +1,7 @@
 //! A server that never stops talking.
 
 use super::attacked::{Attacked, LOST};
-use super::attacker::Attacker;
+use super::attacker::{Attacker, Victim};
 use crate::support::{Bytes, Output, op};
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
