@@ -85,7 +85,7 @@ const OF_ONE_PROCESS: &[Row] = &[
 ];
 
 #[track_caller]
-fn try_rows(rows: impl IntoIterator<Item = &'static Row>) {
+fn try_calls(rows: impl IntoIterator<Item = &'static Row>) {
     if !has_strace() {
         return;
     }
@@ -104,27 +104,27 @@ fn try_rows(rows: impl IntoIterator<Item = &'static Row>) {
 
 #[test]
 fn zklock_ends_well_when_a_call_fails_at_the_start() {
-    try_rows(AT_THE_START);
+    try_calls(AT_THE_START);
 }
 
 #[test]
 fn zklock_ends_well_when_a_call_fails_or_takes_long_in_the_queue_or_later() {
-    try_rows(LATER);
+    try_calls(LATER);
 }
 
 #[test]
 fn zklock_ends_well_when_all_calls_fail_from_some_time_on() {
-    try_rows(FROM_SOME_TIME_ON);
+    try_calls(FROM_SOME_TIME_ON);
 }
 
 #[test]
 fn a_worker_whose_calls_fail_keeps_the_lock_while_its_command_lives() {
-    try_rows(OF_ONE_PROCESS.iter().filter(|row| row.0 == Worker));
+    try_calls(OF_ONE_PROCESS.iter().filter(|row| row.0 == Worker));
 }
 
 #[test]
 fn a_monitor_whose_calls_fail_ends_the_command_before_the_lock_is_free() {
-    try_rows(OF_ONE_PROCESS.iter().filter(|row| row.0 == Monitor));
+    try_calls(OF_ONE_PROCESS.iter().filter(|row| row.0 == Monitor));
 }
 
 /// The longest time until the lock is free, although the session lives on for 30 s.

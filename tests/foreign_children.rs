@@ -3,8 +3,7 @@
 //! A row is one child and the calls that meet it. To add one, write it below: `UUID` stands for a uuid in a name, and `ID` for
 //! one without hyphens.
 
-use crate::support::{Case, DEADLINE};
-use std::thread;
+use crate::support::{Case, DEADLINE, try_rows};
 use zookeeper::CreateMode::{self, Container, EphemeralSequential, Persistent, PersistentSequential};
 
 /// The child, the calls, their exit code, and what they say; in that, `NAME` is the child's name.
@@ -81,13 +80,7 @@ fn try_row((name, mode, calls, code, says): Row) {
 
 #[test]
 fn each_child_of_another_program_is_ignored_or_queued_behind_or_refused() {
-    for rows in ROWS.chunks(9) {
-        let failed: Vec<Row> = thread::scope(|scope| {
-            let tried: Vec<_> = rows.iter().map(|row| (row, scope.spawn(|| try_row(*row)))).collect();
-            tried.into_iter().filter_map(|(row, it)| it.join().err().map(|_| *row)).collect()
-        });
-        assert!(failed.is_empty(), "{failed:#?}");
-    }
+    try_rows(ROWS.iter().copied(), try_row);
 }
 
 /// A contender waits only for lower numbers, so such a node is an obstacle once the counter has reached its number.

@@ -1,10 +1,10 @@
 //! A background process of a command asks for the command's lock: while the command runs it runs at once, and it queues
 //! when nothing is held any more, whatever the variables say.
 
-use super::{HOLD, inner, outer, shell, try_all, words};
-use crate::support::{Case, DEADLINE, Running, end, wait_until, worker_of};
+use super::{HOLD, go, inner, outer, shell, until_go, words};
+use crate::support::{Case, DEADLINE, Running, end, try_rows, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
-use std::fs::{read_to_string, write};
+use std::fs::read_to_string;
 
 #[derive(Clone, Copy, Debug)]
 enum When {
@@ -60,15 +60,6 @@ fn assert_ran(case: &Case, printed: &str) {
     );
 }
 
-/// A line for the shell that waits until the test has created the file `go`.
-fn until_go(case: &Case) -> String {
-    format!("until [ -e {}/go ]; do sleep 0.01; done", case.dir().display())
-}
-
-fn go(case: &Case) {
-    write(case.dir().join("go"), "").unwrap();
-}
-
 fn try_row((start, variables, when): (&str, &str, When)) {
     let case = Case::new("background");
     let asks = format!("{variables}{ASKS}");
@@ -113,7 +104,7 @@ fn try_row((start, variables, when): (&str, &str, When)) {
 
 #[test]
 fn a_background_process_runs_at_once_while_the_command_runs_and_queues_afterwards() {
-    try_all(ROWS, |row| try_row(*row));
+    try_rows(ROWS.iter().copied(), try_row);
 }
 
 /// The command holds the lock, and not its background processes.

@@ -1,8 +1,8 @@
 //! Faults around an inner zklock: it must never wait for itself, and it ends when the outer lock is lost.
 
-use super::{HOLD, inner, outer, shell, start, try_all, words};
+use super::{HOLD, go, inner, outer, shell, start, until_go, words};
 use crate::support::{
-    At, Case, DEADLINE, Proxy, Server, Zklock, end, op, shared, signal_printer, wait_until,
+    At, Case, DEADLINE, Proxy, Server, Zklock, end, op, shared, signal_printer, try_rows, wait_until,
 };
 use nix::sys::signal::Signal;
 
@@ -85,7 +85,7 @@ const LOST: &[(&str, bool, &str)] =
 /// The case checks that nothing of the inner command is left.
 #[test]
 fn an_inner_zklock_ends_with_123_when_a_lock_is_lost() {
-    try_all(LOST, |(locks, waits, lost)| {
+    try_rows(LOST.iter().copied(), |(locks, waits, lost)| {
         let case = Case::new("lost");
         let b = format!("{}-b", case.path());
         let path = |lock: &str| if lock == "A" { case.path() } else { b.as_str() };
@@ -93,15 +93,15 @@ fn an_inner_zklock_ends_with_123_when_a_lock_is_lost() {
         let paths: Vec<&str> = locks.split(' ').map(path).collect();
         let within = words(case.hosts(), &["-v", "--session-timeout", "60"], &paths);
         let zklock = outer(&case, &[], &[within, shell("echo inside; while :; do sleep 0.01; done")]);
-        let running = if *waits { zklock.spawn() } else { start(zklock) };
-        if *waits {
+        let running = if waits { zklock.spawn() } else { start(zklock) };
+        if waits {
             running.wait_for_line(": position ", DEADLINE);
         }
         case.observer().delete(&format!("{}/{}", path(lost), case.observer().children(path(lost))[0]));
         let output = running.wait(DEADLINE);
         output.assert_code(123).assert_stderr("its node was deleted by another client");
-        assert_eq!(output.stdout, if *waits { "" } else { "inside\n" });
-        assert_eq!(case.observer().children(&b).len(), usize::from(*waits), "only the holder's");
+        assert_eq!(output.stdout, if waits { "" } else { "inside\n" });
+        assert_eq!(case.observer().children(&b).len(), usize::from(waits), "only the holder's");
         holder.into_iter().for_each(end);
     });
 }
@@ -124,13 +124,12 @@ fn the_innermost_command_gets_each_signal_once() {
 #[test]
 fn a_reader_inside_a_reader_runs_although_a_writer_waits() {
     let case = Case::new("writer-between");
-    let go = case.dir().join("go");
-    let wait = format!("echo inside; until [ -e {} ]; do sleep 0.01; done; exec \"$@\"", go.display());
+    let wait = format!("echo inside; {}; exec \"$@\"", until_go(&case));
     let wait = ["sh", "-c", &wait, "sh"].map(str::to_owned).to_vec();
     let reader = start(outer(&case, &["-s"], &[wait, inner(&case, &["-s"]), shell("echo ran")]));
     let writer = case.lock(&["-v"], ["true"]).spawn();
     writer.wait_for_line(": position ", DEADLINE);
-    std::fs::write(go, "").unwrap();
+    go(&case);
     reader.wait_for_stdout("ran", DEADLINE);
     reader.wait(DEADLINE).assert_code(0);
     writer.wait(DEADLINE).assert_code(0);

@@ -5,8 +5,7 @@ mod faults;
 mod table;
 
 use crate::support::{Case, DEADLINE, Running, Zklock};
-use std::fmt::Debug;
-use std::thread;
+use std::fs::write;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_zklock");
 
@@ -39,15 +38,11 @@ fn start(zklock: Zklock) -> Running {
     running
 }
 
-/// Tries these rows, some at the same time, and names those that fail.
-#[track_caller]
-fn try_all<R: Debug + Sync>(rows: &[R], try_row: impl Fn(&R) + Sync) {
-    let mut failed = vec![];
-    for rows in rows.chunks(8) {
-        thread::scope(|scope| {
-            let tried: Vec<_> = rows.iter().map(|row| (row, scope.spawn(|| try_row(row)))).collect();
-            failed.extend(tried.into_iter().filter_map(|(row, it)| it.join().err().map(|_| row)));
-        });
-    }
-    assert!(failed.is_empty(), "{failed:#?}");
+/// A line for the shell that waits until the test has let it [`go`] on.
+fn until_go(case: &Case) -> String {
+    format!("until [ -e {}/go ]; do sleep 0.01; done", case.dir().display())
+}
+
+fn go(case: &Case) {
+    write(case.dir().join("go"), "").unwrap();
 }

@@ -4,11 +4,12 @@
 //! A row is a line of commands, each the command of the one before, and what becomes of the last. To add one, write it
 //! below: [`Stage::word`] says what its words stand for.
 
-use super::{PROGRAM, shell, start, try_all};
-use crate::support::{Case, DEADLINE, Observer, Running, Server, WORKER, Zklock, end, processes_of};
+use super::{PROGRAM, go, shell, start, until_go};
+use crate::support::{
+    Case, DEADLINE, Observer, Running, Server, WORKER, Zklock, end, processes_of, try_rows,
+};
 use serde_json::Value;
-use std::fs::write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What becomes of the last command, which prints its variables and exits with 7.
 #[derive(Clone, Copy, Debug)]
@@ -134,15 +135,9 @@ impl Stage<'_> {
     }
 
     fn line(&self, line: &str) -> Zklock {
-        let last =
-            format!("env; echo inside; until [ -e {} ]; do sleep 0.01; done; exit 7", self.go().display());
+        let last = format!("env; echo inside; {}; exit 7", until_go(&self.case));
         let words = line.split(' ').flat_map(|word| self.word(word)).chain(shell(&last));
         Zklock::bare(self.case.marker()).program(Path::new("env")).args(words)
-    }
-
-    /// The last command runs until this file is there.
-    fn go(&self) -> PathBuf {
-        self.case.dir().join("go")
     }
 
     /// A zklock beside the line that holds this lock, and its command's `ZKLOCK_HELD`.
@@ -213,7 +208,7 @@ fn try_row(other: &Server, there: &Observer, (line, then): (&str, Then)) {
         Runs(locks, zklocks) => {
             let running = start(stage.line(line));
             stage.assert_runs(&running.stdout().text(), locks, zklocks);
-            write(stage.go(), "").unwrap();
+            go(&stage.case);
             running.wait(DEADLINE).assert_code(7);
         }
         Refused(outer, asked) => {
@@ -236,7 +231,7 @@ fn try_row(other: &Server, there: &Observer, (line, then): (&str, Then)) {
             waiter.wait_for_line(": position 2", DEADLINE);
             assert_eq!((stage.nodes(lock).len(), waiter.stdout().text().as_str()), (2, ""));
             end(holder);
-            write(stage.go(), "").unwrap();
+            go(&stage.case);
             waiter.wait(DEADLINE).assert_code(7).assert_stdout("inside");
         }
     }
@@ -249,7 +244,7 @@ fn try_row(other: &Server, there: &Observer, (line, then): (&str, Then)) {
 fn each_line_ends_as_its_row_says() {
     let other = Server::start();
     let there = Observer::new(&other.connect_string());
-    try_all(ROWS, |row| try_row(&other, &there, *row));
+    try_rows(ROWS.iter().copied(), |row| try_row(&other, &there, row));
 }
 
 /// The value of a variable in the output of `env`.
