@@ -11,11 +11,11 @@ use nix::sys::signal::{Signal, kill};
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Deletes the lock node of the only contender, as an administrator might.
+/// Deletes the lock node of the only contender.
 #[track_caller]
 fn delete_node(case: &Case) {
-    let contenders = case.wait_for_contenders(1);
-    case.observer().delete(&format!("{}/{}", case.path(), contenders[0]));
+    case.wait_for_contenders(1);
+    case.delete_node(0);
 }
 
 const DEAF: &str = "for name in INT TERM USR1; do trap \"echo got $name\" $name; done; echo ready; while :; do sleep 0.05; done";

@@ -31,7 +31,7 @@ fn try_row((words, at_term, lost, says): Row) {
     if lost == "revoke" {
         case.zklock().args(["revoke", case.path()]).run().assert_code(0);
     } else {
-        case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
+        case.delete_node(0);
     }
     let told = || std::fs::read_to_string(format!("{job}.told")).unwrap_or_default();
     wait_until("the job's own end", DEADLINE, || at_term.is_empty() || told() == "TERM\n");

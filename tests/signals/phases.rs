@@ -177,7 +177,7 @@ fn start(place: Place, phase: Phase, case: &Case, proxy: &Proxy) -> (Placed, Pid
         proxy.wait_fired(1, DEADLINE);
     }
     if phase == Stopping {
-        case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
+        case.delete_node(0);
         zklock.wait_for(&format!("got {SIGCONT}"));
     }
     (zklock, pid)

@@ -96,7 +96,7 @@ fn try_row((place, words, by, signals, to): Row) {
             let force = (by == RevokeByForce).then_some("--force");
             case.zklock().arg("revoke").args(force).arg(case.path()).run().assert_code(0);
         }
-        Delete => case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0])),
+        Delete => case.delete_node(0),
         Silence => proxy.blackhole(),
     }
     for who in &meant {

@@ -129,6 +129,12 @@ impl Case {
         holder
     }
 
+    /// Deletes the node at this place of the queue, as an administrator might.
+    #[track_caller]
+    pub(crate) fn delete_node(&self, place: usize) {
+        self.observer().delete(&format!("{}/{}", self.path, self.contenders()[place]));
+    }
+
     /// bash at a terminal. `ZKLOCK_ZOOKEEPER` is set to this case's servers, `$lock` to its lock and `$zklock` to the program.
     #[track_caller]
     pub(crate) fn shell(&self) -> Shell {

@@ -3,12 +3,11 @@
 //! command.
 
 use super::{
-    Case, DEADLINE, History, Output, Pipe, Running, end, first_child, processes_of, try_for, wait_until,
-    worker_of,
+    Case, DEADLINE, History, Output, Pipe, Running, end, first_child, processes_of, status_of, try_for,
+    wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use std::fs;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use zklock_core::signal::SIGTERM;
@@ -188,8 +187,7 @@ impl Strace {
         strace.args(["-qq", "-o", "/dev/null", "-e", &format!("inject={calls}"), "-p", &pid.to_string()]);
         let strace = Self(strace.stderr(Stdio::null()).spawn().expect("strace"));
         wait_until("strace to see the calls", DEADLINE, || {
-            let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-            status.lines().any(|line| line.starts_with("TracerPid:") && !line.ends_with("\t0"))
+            status_of(pid, "TracerPid").is_some_and(|tracer| tracer != "0")
         });
         strace
     }

@@ -17,7 +17,6 @@ pub(crate) mod op {
     pub(crate) const PING: &[i32] = &[11];
     pub(crate) const MULTI: &[i32] = &[14];
     pub(crate) const REMOVE_WATCHES: &[i32] = &[17, 18];
-    pub(crate) const AUTH: &[i32] = &[100];
     pub(crate) const CLOSE: &[i32] = &[-11];
 }
 

@@ -50,7 +50,7 @@ fn a_deleted_node_stops_the_command(stderr: UnreadStderr) {
         let holder = stderr.start(&case, verbosity, &history.steady_job("first"));
         wait_for_sections(&history, 1);
         let zklock = holder.pid();
-        case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
+        case.delete_node(0);
         // Long before the end of the session, which is 30 s away.
         wait_until("the end of the command", Duration::from_secs(20), || {
             processes_of(case.marker()).iter().all(|(pid, name)| *pid == zklock || !name.starts_with("bash"))

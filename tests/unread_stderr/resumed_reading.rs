@@ -31,7 +31,7 @@ fn overflow_the_queue(case: &Case, stderr: UnreadStderr) -> UnreadZklock {
         // Two pending signals of a kind are merged into one.
         thread::sleep(Duration::from_micros(300));
     }
-    case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
+    case.delete_node(0);
     holder
 }
 

@@ -52,7 +52,7 @@ fn losing_the_outer_lock_stops_the_inner_command() {
         let script = format!("{} -- sh -c 'echo running; exec sleep 60'", inner(within, &case, ""));
         let running = outer.lock(&case, &[], &script).spawn();
         super::wait_until_it_runs(&running);
-        case.observer().delete(&format!("{}/{}", case.path(), case.contenders()[0]));
+        case.delete_node(0);
         running.wait(DEADLINE).assert_code(123);
     });
 }
