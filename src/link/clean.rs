@@ -70,9 +70,8 @@ pub fn start_cleaning(
         let mut session = BlockingSession::new(settings, Limit::Until(deadline), waits);
         // After any failure, the nodes are deleted when their session ends.
         let deleted = delete(&mut session, &leftover);
-        match deleted {
-            Ok(_) => session.close(),
-            Err(_) => drop(session),
+        if deleted.is_ok() {
+            session.close();
         }
         tells(CleaningNews::Over(deleted.unwrap_or(false)));
     };
