@@ -53,8 +53,10 @@ impl Scene {
         let terminal = self.shell.terminal();
         match step.split_once(' ').unwrap_or((step, "")) {
             ("^C" | "^\\" | "^D", "") => terminal.send(&[step.as_bytes()[1] & 0x1f]),
+            // The answer to a line comes after the prompt of `bg`, which may be late.
             ("^C", "at the prompt") => {
-                terminal.send(b"\x03");
+                self.shell.code(DEADLINE);
+                self.shell.terminal().send(b"\x03");
                 self.shell.prompt(DEADLINE);
             }
             ("^Z", "") => self.stop(),
