@@ -205,11 +205,12 @@ impl Scene {
         let victims = match victim {
             "monitor" => vec![zklock],
             "worker" => vec![worker],
-            "both" => vec![worker, zklock],
+            // The shell sees the end of zklock, and not that it is stopped.
+            "both" => vec![zklock, worker],
             _ => vec![command],
         };
         if victim == "both" {
-            for pid in &victims {
+            for pid in victims.iter().rev() {
                 freeze(*pid);
             }
         }
