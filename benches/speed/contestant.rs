@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::environment::{Environment, Servers};
 use crate::wire;
@@ -20,8 +20,6 @@ pub(crate) enum Contestant {
     Kazoo(Servers),
     /// A program with Curator's `InterProcessMutex`.
     Curator(Servers),
-    /// The limit: zklock's requests over a bare socket.
-    Limit(Servers),
     /// The floor: zklock's client library and requests without the rest of zklock.
     Floor(Servers),
     /// zklock.
@@ -46,7 +44,6 @@ impl Contestant {
             Self::Etcd => ("etcdctl lock", Some(Servers::One)),
             Self::Kazoo(servers) => ("kazoo script", Some(servers)),
             Self::Curator(servers) => ("Curator program", Some(servers)),
-            Self::Limit(servers) => ("limit", Some(servers)),
             Self::Floor(servers) => ("floor", Some(servers)),
             Self::Zklock(servers) => ("**zklock**", Some(servers)),
             Self::Before(servers) => ("build before", Some(servers)),
@@ -78,7 +75,6 @@ impl Contestant {
         match self {
             Self::Kazoo(servers)
             | Self::Curator(servers)
-            | Self::Limit(servers)
             | Self::Floor(servers)
             | Self::Zklock(servers)
             | Self::Before(servers) => Some(servers),
@@ -111,7 +107,12 @@ impl Contestant {
         }
     }
 
-    /// The call that runs `job` under `lock`, without input and output.
+    /// Ends the measurement, with the last messages of all, if a contender of this kind has failed.
+    pub(crate) fn must_succeed(self, environment: &Environment, status: ExitStatus) {
+        assert!(status.success(), "{} ended with {status}:\n{}", self.name(), environment.last_errors());
+    }
+
+    /// The call that runs `job` under `lock`. Its messages go to a file, since a terminal would take time.
     pub(crate) fn command(self, environment: &Environment, lock: &Lock, job: &[OsString]) -> Command {
         let mut words: Vec<OsString> = match self {
             Self::Plain => vec![],
@@ -133,12 +134,10 @@ impl Contestant {
                 words.extend(["CuratorLock", environment.hosts(servers), &lock.name].map(OsString::from));
                 words
             }
-            Self::Limit(servers) => {
-                // It knows one server.
-                let host = environment.hosts(servers).split(',').next().expect("a server");
-                own_program("limit", host, lock)
+            Self::Floor(servers) => {
+                let own = env::current_exe().expect("the path of this program");
+                vec![own.into(), "floor".into(), environment.hosts(servers).into(), (&lock.name).into()]
             }
-            Self::Floor(servers) => own_program("floor", environment.hosts(servers), lock),
             Self::Zklock(servers) | Self::Before(servers) => {
                 [self.zklock(environment), "-z", environment.hosts(servers), &lock.name, "--"]
                     .map(OsString::from)
@@ -148,14 +147,8 @@ impl Contestant {
         words.extend_from_slice(job);
         let (program, arguments) = words.split_first().expect("a command");
         let mut command = Command::new(program);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(environment.errors());
         command.env_remove("ZKLOCK_ZOOKEEPER").env("ETCDCTL_API", "3");
         command
     }
-}
-
-/// The call of this program that runs a command under `lock` in this way.
-fn own_program(way: &str, hosts: &str, lock: &Lock) -> Vec<OsString> {
-    let own = env::current_exe().expect("the path of this program");
-    vec![own.into(), way.into(), hosts.into(), (&lock.name).into()]
 }

@@ -1,6 +1,7 @@
 //! The environment of the measurements, which `scripts/bench` provides: servers, programs and directories.
 
 use std::env;
+use std::fs::{self, File, OpenOptions};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -74,9 +75,17 @@ impl Environment {
         }
     }
 
-    /// The same environment with another connect string for the standalone server.
-    pub(crate) fn at(one: String) -> Self {
-        Self { one, ..Self::from_environment() }
+    /// Where the messages of contenders go.
+    pub(crate) fn errors(&self) -> File {
+        let path = self.dir.join("errors");
+        OpenOptions::new().create(true).append(true).open(path).expect("the file of messages")
+    }
+
+    /// The last of these messages.
+    pub(crate) fn last_errors(&self) -> String {
+        let text = fs::read_to_string(self.dir.join("errors")).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
     /// The connect string of these servers.

@@ -44,7 +44,6 @@ async fn queue(client: &Client, path: &str) -> String {
         let Some((_, ahead)) = ahead.max() else { return node };
         match client.get_and_watch_data(&format!("{path}/{ahead}")).await {
             Ok((_, _, watch)) => {
-                eprintln!("waiting for {ahead}");
                 watch.changed().await;
             }
             Err(Error::NoNode) => {}

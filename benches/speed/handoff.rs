@@ -80,7 +80,7 @@ fn chain(environment: &Environment, contestant: Contestant, length: usize) -> Ve
     queue::settle(length);
     fs::write(&gate, "").expect("an open gate");
     for contender in &mut contenders {
-        assert!(contender.wait().expect("an end").success(), "{}: a contender failed", contestant.name());
+        contestant.must_succeed(environment, contender.wait().expect("an end"));
     }
     let runs = job::read(&times);
     assert_eq!(runs.len(), length, "{}: each runs once", contestant.name());

@@ -3,16 +3,14 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | [`uncontended`], [`phases`] | one contender: the time of a whole run, and of its phases |
-//! | [`handoff`], [`parts`] | hand-offs, and the least that they could take |
+//! | [`uncontended`] | one contender |
+//! | [`handoff`] | hand-offs |
 //! | [`waiting`] | the cost of a thousand waiters |
-//! | [`growth`] | the cost of longer and longer queues |
 //! | [`contestant`], [`queue`] | the programs that are measured, and the length of their queue |
 //! | [`environment`] | the servers and programs that `scripts/bench` provides |
-//! | [`many_nodes`], [`waiter`] | nodes without processes; a zklock whose messages are timed |
-//! | [`floor`], [`limit`] | zklock's requests without the rest of zklock, and without its client library |
+//! | [`floor`] | zklock's requests without the rest of zklock |
 //! | [`job`] | the command, which records when it began and ended |
-//! | [`wire`], [`relay`], [`counters`] | sessions; a relay that records the traffic; the servers' counters |
+//! | [`wire`], [`counters`] | sessions; the servers' counters |
 //! | [`process`], [`stats`], [`table`] | the kernel's figures of a process; medians; tables |
 #![allow(
     clippy::unwrap_used,
@@ -27,20 +25,13 @@ mod contestant;
 mod counters;
 mod environment;
 mod floor;
-mod growth;
 mod handoff;
 mod job;
-mod limit;
-mod many_nodes;
-mod parts;
-mod phases;
 mod process;
 mod queue;
-mod relay;
 mod stats;
 mod table;
 mod uncontended;
-mod waiter;
 mod waiting;
 mod wire;
 
@@ -53,7 +44,6 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["job", times, rest @ ..] => job::run(times.as_ref(), rest),
-        ["limit", host, path, command @ ..] => return limit::contend(host, path, command),
         ["floor", hosts, path, command @ ..] => return floor::contend(hosts, path, command),
         ["measure", size, what] => measure(what, Size::parse(size)),
         // `cargo bench` runs every benchmark there is, and this one needs servers.
@@ -66,11 +56,8 @@ fn measure(what: &str, size: Size) {
     let environment = Environment::from_environment();
     match what {
         "uncontended" => uncontended::measure(&environment, size),
-        "phases" => phases::measure(&environment, size),
         "handoff" => handoff::measure(&environment, size),
-        "parts" => parts::measure(&environment, size),
         "waiting" => waiting::measure(&environment, size),
-        "growth" => growth::measure(&environment, size),
         _ => panic!("unknown measurement: {what}"),
     }
 }

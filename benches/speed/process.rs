@@ -23,41 +23,18 @@ pub(crate) fn families() -> HashMap<u32, Vec<u32>> {
     families
 }
 
-/// What all descendants of this process that have ended and were reaped have used.
-#[derive(Clone, Copy)]
-pub(crate) struct Spent {
-    /// The processor time in milliseconds.
-    pub(crate) processor: f64,
-    /// The page faults that needed no disk.
-    pub(crate) faults: f64,
-}
-
-/// What the children have used up to now.
-pub(crate) fn spent_by_children() -> Spent {
+/// The processor time in milliseconds that all descendants of this process have used which have ended and were reaped.
+pub(crate) fn spent_by_children() -> f64 {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the children's usage");
     let ms = |time: TimeVal| time.tv_sec() as f64 * 1e3 + time.tv_usec() as f64 / 1e3;
-    Spent {
-        processor: ms(usage.user_time()) + ms(usage.system_time()),
-        faults: usage.minor_page_faults() as f64,
-    }
+    ms(usage.user_time()) + ms(usage.system_time())
 }
 
-/// The proportional set size in KiB: shared memory is divided by the number of processes that share it.
+/// The proportional set size in MiB: shared memory is divided by the number of processes that share it.
 pub(crate) fn proportional(pid: u32) -> f64 {
     let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("a process's memory");
-    field(&rollup, "Pss:")
-}
-
-/// The number of its threads.
-pub(crate) fn threads(pid: u32) -> f64 {
-    field(&fs::read_to_string(format!("/proc/{pid}/status")).expect("a process's state"), "Threads:")
-}
-
-/// How often its threads have gone to sleep voluntarily, which is the number of its wake-ups.
-pub(crate) fn sleeps(pid: u32) -> f64 {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("a process's threads");
-    let status = tasks.flatten().map(|task| fs::read_to_string(task.path().join("status")));
-    status.map(|status| field(&status.unwrap_or_default(), "voluntary_ctxt_switches:")).sum()
+    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss:")).expect("a proportional size");
+    line.split_whitespace().next().and_then(|kib| kib.parse::<f64>().ok()).expect("a number") / 1024.0
 }
 
 /// The processor time that the threads of a process have used, in milliseconds.
@@ -66,14 +43,4 @@ pub(crate) fn spent(pid: u32) -> f64 {
     let used = tasks.flatten().map(|task| fs::read_to_string(task.path().join("schedstat")));
     let first = |text: String| text.split(' ').next()?.parse::<f64>().ok();
     used.map(|used| used.ok().and_then(first).unwrap_or(0.0) / 1e6).sum()
-}
-
-/// The machine's available memory in KiB.
-pub(crate) fn available() -> f64 {
-    field(&fs::read_to_string("/proc/meminfo").expect("the machine's memory"), "MemAvailable:")
-}
-
-fn field(text: &str, name: &str) -> f64 {
-    let line = text.lines().find_map(|line| line.strip_prefix(name));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0.0)
 }

@@ -39,11 +39,6 @@ impl Sample {
         Self(self.0.iter().zip(&other.0).map(|(own, other)| own / other).collect()).median()
     }
 
-    /// The largest value.
-    pub(crate) fn most(&self) -> f64 {
-        self.quantile(100)
-    }
-
     fn quantile(&self, percent: usize) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);

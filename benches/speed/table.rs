@@ -39,11 +39,6 @@ pub(crate) fn ms(value: f64) -> String {
     }
 }
 
-/// A number of things; empty if there is no value.
-pub(crate) fn count(value: f64) -> String {
-    if value.is_finite() { format!("{value:.0}") } else { String::new() }
-}
-
 /// The ratio of two values; empty if one is missing.
 pub(crate) fn ratio(value: f64, to: f64) -> String {
     if (value / to).is_finite() { format!("{:.2}", value / to) } else { String::new() }

@@ -3,175 +3,134 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::contestant::Contestant;
-use crate::counters::{Packets, packets};
+use crate::contestant::{Contestant, Lock};
+use crate::counters::packets_received;
 use crate::environment::{Environment, Servers, Size};
-use crate::job::{self, Times};
-use crate::process::{available, families, proportional, sleeps, spent, threads};
+use crate::job::{self, Times, now};
+use crate::process::{families, proportional, spent};
 use crate::queue;
 use crate::stats::Sample;
 use crate::table::{Table, ms, ratio};
+use crate::wire;
 
-/// The cost of waiting for some time.
-struct Rest {
-    lasted: f64,
-    monitor: Sample,
-    worker: Sample,
-    processor: f64,
-    packets: Packets,
-}
-
-/// Measures and prints the results.
+/// Measures and prints the results, also those of a build before, with the ratios to it.
 pub(crate) fn measure(environment: &Environment, size: Size) {
-    let mut before = None;
-    // The build before comes first, because the table of this build has the ratios to it.
-    for build in Contestant::builds(environment, Servers::One).into_iter().rev() {
-        before = Some(measure_one(environment, size, build, before.as_deref()));
+    let builds = Contestant::builds(environment, Servers::One);
+    let values: Vec<_> = builds.iter().map(|build| measure_one(environment, size, *build)).collect();
+    let mut head = vec!["of each waiter"];
+    let names: Vec<String> = builds.iter().map(|build| build.name()).collect();
+    head.extend(names.iter().map(String::as_str));
+    head.extend((builds.len() > 1).then_some("to the build before"));
+    let mut table = Table::new(&head);
+    let labels = [
+        "memory (proportional set size), MiB",
+        "requests a second",
+        "processor time in a second, ms",
+        "`zklock -n` behind the holder, ms",
+        "`zklock -n` behind all, ms",
+    ];
+    for (index, label) in labels.into_iter().enumerate() {
+        let mut cells = vec![label.to_owned()];
+        cells.extend(values.iter().map(|values| ms(values[index])));
+        cells.extend((values.len() > 1).then(|| ratio(values[0][index], values[1][index])));
+        table.row(cells);
     }
+    table.print("Waiting");
+    let rate = confirmations_a_second(&environment.three, size.pick(500, 5000));
+    println!("\nThree servers on this machine carry out {rate:.0} confirmations in a second.");
 }
 
-/// Prints a table, with the ratios to the medians of the build before if there are any. Returns the medians.
-fn measure_one(
-    environment: &Environment,
-    size: Size,
-    contestant: Contestant,
-    before: Option<&[f64]>,
-) -> Vec<f64> {
+/// The values of the table for one build. Prints what is no cost of a single waiter.
+fn measure_one(environment: &Environment, size: Size, contestant: Contestant) -> [f64; 5] {
     let (count, watched) = size.pick((50, Duration::from_secs(12)), (1000, Duration::from_mins(1)));
     let (lock, times, gate) =
         (contestant.new_lock(environment), environment.dir.join("times"), environment.dir.join("gate"));
     let start =
         |words: &[OsString]| contestant.command(environment, &lock, words).spawn().expect("a contender");
-    let memory = available();
-    let mut holder = start(&job::words(&times, Duration::ZERO, Some(&gate)));
+    let mut all = vec![start(&job::words(&times, Duration::ZERO, Some(&gate)))];
     queue::wait_for(environment, contestant, &lock, 1);
-    let mut waiters = Vec::with_capacity(count);
+    let behind_one = look(environment, contestant, &lock);
     let (began, words) = (Instant::now(), job::words(&times, Duration::ZERO, None));
-    while waiters.len() < count {
-        waiters.push(start(&words));
-        if waiters.len() % 20 == 0 {
-            queue::wait_for(environment, contestant, &lock, waiters.len());
+    while all.len() <= count {
+        all.push(start(&words));
+        if all.len() % 20 == 0 {
+            queue::wait_for(environment, contestant, &lock, all.len());
         }
     }
     queue::wait_for(environment, contestant, &lock, count + 1);
-    let arrived = began.elapsed();
+    println!("\n{}: {count} waiters arrived in {:.1} s.", contestant.name(), began.elapsed().as_secs_f64());
     queue::settle(count);
 
-    let workers = workers(&waiters);
-    let taken = (memory - available()) / count as f64;
-    let title = format!("{count} waiters: {}", contestant.name());
-    let mut head = vec![title.as_str(), "median", "most"];
-    head.extend(before.map(|_| "to the build before"));
-    let (mut table, mut medians) = (Table::new(&head), Vec::new());
-    let mut add_row = |what: &str, sample: &Sample| {
-        let to_before = before.map(|before| ratio(sample.median(), before[medians.len()]));
-        let cells = [what.to_owned(), ms(sample.median()), ms(sample.most())];
-        table.row(cells.into_iter().chain(to_before));
-        medians.push(sample.median());
-    };
-    let memory = |pid: &u32| proportional(*pid) / 1024.0;
-    let ids: Vec<u32> = waiters.iter().map(Child::id).collect();
-    add_row("proportional set size of the monitor, MiB", &sample(&ids, memory));
-    add_row("the same of the worker, MiB", &sample(&workers, memory));
-    let both = ids.iter().zip(&workers).map(|(own, worker)| memory(own) + memory(worker));
-    let mut sum = Sample::default();
-    sum.extend(both);
-    add_row("**both together, MiB**", &sum);
-    add_row("threads of the monitor", &sample(&ids, |pid| threads(*pid)));
-    add_row("**threads of the worker**", &sample(&workers, |pid| threads(*pid)));
-    let rest = rest(environment, &ids, &workers, watched);
-    add_row("wake-ups of the monitor in a minute", &rest.monitor);
-    add_row("wake-ups of the worker in a minute", &rest.worker);
-    table.print("Waiting");
-    let requests = rest.packets.received / rest.lasted / count as f64;
-    println!(
-        "\nAll had arrived after {:.1} s. The machine's free memory shrank by {:.2} MiB for each,",
-        arrived.as_secs_f64(),
-        taken / 1024.0
-    );
-    println!("the server's share included. At rest each sent {requests:.3} requests a second");
-    println!("and used {:.2} ms of processor time in a second.", rest.processor);
-    run_all(environment, &mut holder, &mut waiters, &times, &gate, rest.packets.received / rest.lasted);
-    medians
-}
-
-/// The worker of each waiter, which is the waiter's only child.
-fn workers(waiters: &[Child]) -> Vec<u32> {
+    // Each waiter has a worker, which is its only child.
     let families = families();
-    waiters.iter().map(|waiter| families[&waiter.id()][0]).collect()
-}
-
-fn sample(ids: &[u32], value: impl Fn(&u32) -> f64) -> Sample {
-    let mut sample = Sample::default();
-    sample.extend(ids.iter().map(value));
-    sample
-}
-
-/// Observes the waiters for some time, in which nothing happens.
-fn rest(environment: &Environment, ids: &[u32], workers: &[u32], watched: Duration) -> Rest {
-    let counts = |ids: &[u32]| -> Vec<f64> { ids.iter().map(|pid| sleeps(*pid)).collect() };
-    let (began, packets_before) = (Instant::now(), packets(&environment.one));
-    let (monitors_before, workers_before) = (counts(ids), counts(workers));
-    let processor = |ids: &[u32]| ids.iter().map(|pid| spent(*pid)).sum::<f64>();
-    let used = processor(ids) + processor(workers);
+    let waiters: Vec<[u32; 2]> = all[1..].iter().map(|one| [one.id(), families[&one.id()][0]]).collect();
+    let mut memory = Sample::default();
+    memory.extend(waiters.iter().map(|pids| pids.iter().map(|pid| proportional(*pid)).sum()));
+    let behind_all = look(environment, contestant, &lock);
+    let processor = || waiters.iter().flatten().map(|pid| spent(*pid)).sum::<f64>();
+    let (began, before, used) = (Instant::now(), packets_received(&environment.one), processor());
     sleep(watched);
-    let used = processor(ids) + processor(workers) - used;
-    let a_minute = |before: &[f64], after: &[f64]| {
-        let mut sample = Sample::default();
-        let grown = before.iter().zip(after).map(|(before, after)| after - before);
-        sample.extend(grown.map(|grown| grown * 60.0 / watched.as_secs_f64()));
-        sample
-    };
-    let monitor = a_minute(&monitors_before, &counts(ids));
-    let worker = a_minute(&workers_before, &counts(workers));
-    let (lasted, after) = (began.elapsed().as_secs_f64(), packets(&environment.one));
-    let received = after.received - packets_before.received;
-    let processor = used / ids.len() as f64 / lasted;
-    Rest {
-        lasted,
-        monitor,
-        worker,
-        processor,
-        packets: Packets { received, sent: after.sent - packets_before.sent },
+    let (lasted, after) = (began.elapsed().as_secs_f64(), packets_received(&environment.one));
+    let used = processor() - used;
+    let requests = (after - before) / lasted / count as f64;
+    run_all(environment, contestant, &mut all, &times, &gate);
+    [memory.median(), requests, used / lasted / count as f64, behind_one, behind_all]
+}
+
+/// How long a whole `zklock -n` takes that finds the lock busy.
+fn look(environment: &Environment, contestant: Contestant, lock: &Lock) -> f64 {
+    let mut took = Sample::default();
+    for _ in 0..20 {
+        let mut command = Command::new(contestant.zklock(environment));
+        command.args(["-q", "-n", "-z", &environment.one, &lock.name, "true"]).stderr(environment.errors());
+        let began = now();
+        let status = command.status().expect("a process");
+        took.add(now() - began);
+        assert_eq!(status.code(), Some(124), "the lock is busy:\n{}", environment.last_errors());
     }
+    took.median()
 }
 
 /// Ends the holder, and lets the waiters run one after the other.
-fn run_all(
-    environment: &Environment,
-    holder: &mut Child,
-    waiters: &mut [Child],
-    times: &Path,
-    gate: &Path,
-    idle: f64,
-) {
-    let (began, before) = (Instant::now(), packets(&environment.one));
+fn run_all(environment: &Environment, contestant: Contestant, all: &mut [Child], times: &Path, gate: &Path) {
+    let began = Instant::now();
     fs::write(gate, "").expect("an open gate");
-    assert!(holder.wait().expect("an end").success());
-    let failed =
-        waiters.iter_mut().filter_map(|waiter| waiter.wait().ok()).filter(|end| !end.success()).count();
-    let (took, after) = (began.elapsed().as_secs_f64(), packets(&environment.one));
+    for contender in &mut *all {
+        contestant.must_succeed(environment, contender.wait().expect("an end"));
+    }
+    let took = began.elapsed().as_secs_f64();
     let runs = job::read(times);
     fs::remove_file(times).expect("the file of times");
     fs::remove_file(gate).expect("the gate");
     let in_order = runs.windows(2).all(|pair| pair[0].sequence < pair[1].sequence);
     let apart = runs.windows(2).all(|pair: &[Times]| pair[0].ended <= pair[1].began);
-    let (count, commands) = (waiters.len() as f64, runs.len());
-    let heartbeats = idle * took / 2.0;
-    println!(
-        "\nThen the holder ended: {commands} commands ran in {took:.1} s, {:.2} ms from one to the next;",
-        took * 1e3 / count
-    );
-    println!("in the order of the queue: {in_order}; none beside another: {apart}; {failed} failed.");
-    println!(
-        "Requests for each hand-off: {:.1} received, {:.1} sent; heartbeats taken off, {:.1} received.",
-        (after.received - before.received) / count,
-        (after.sent - before.sent) / count,
-        // A contender that has run sends no more heartbeats, so half of them are subtracted.
-        (after.received - before.received - heartbeats) / count
-    );
+    assert!(in_order && apart && runs.len() == all.len(), "each runs once, alone, in the order of the queue");
+    println!("When the holder ended, {} commands ran in order in {took:.1} s.", runs.len());
+}
+
+/// How many confirmations the servers carry out in a second, with many in flight together.
+fn confirmations_a_second(hosts: &str, count: usize) -> f64 {
+    wire::run(async {
+        let client = wire::connect(hosts).await;
+        let mut took = Sample::default();
+        for _ in 0..5 {
+            let checks = (0..count).map(|_| {
+                let mut check = client.new_multi_writer();
+                check.add_check_version("/", -1).expect("a check");
+                check.commit()
+            });
+            let checks: Vec<_> = checks.collect();
+            let began = now();
+            for answer in futures::future::join_all(checks).await {
+                answer.expect("a confirmation");
+            }
+            took.add(now() - began);
+        }
+        wire::close(client).await;
+        count as f64 / took.median() * 1e3
+    })
 }
