@@ -5,7 +5,7 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # Messages go to stderr: stdout is for output that another program may read.
-say() { printf '%s\n' "$*" >&2; }
+say() { printf '%s\n' "$@" >&2; }
 
 # fail WHAT-HAPPENED [WHAT-TO-DO...]
 fail() {
@@ -22,31 +22,26 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # Whether this user may install packages.
 can_install() { have apt-get && { [[ $EUID -eq 0 ]] || sudo -n true 2>/dev/null; }; }
 
-# Installs packages. If this user may not, prints the command that would, and returns 1 instead of exiting.
+# Installs packages, and says by which command. If this user may not, it only says so, and returns 1.
 install_packages() {
     (($# > 0)) || return 0
+    local as_root=() install=(apt-get install --no-install-recommends "$@") deadline=$((SECONDS + 120)) output
+    [[ $EUID -eq 0 ]] || as_root=(sudo)
     have apt-get || { say "missing: $*; they can't be installed without apt-get"; return 1; }
-    local as_root=(env)
-    if [[ $EUID -ne 0 ]]; then
-        as_root=(sudo -n env)
-        if ! sudo -n true 2>/dev/null; then
-            say "missing: $*. Installing them needs root:"
-            say "    sudo apt-get install --no-install-recommends $*"
-            return 1
-        fi
-    fi
+    can_install || { say "missing: $*. Installing them needs root:" "    sudo ${install[*]}"; return 1; }
+    say "installing:" "    ${as_root[*]}${as_root:+ }${install[*]}"
+    as_root+=(env LC_ALL=C DEBIAN_FRONTEND=noninteractive)
     # After a boot, another program is often installing packages too, so wait for its lock.
-    local apt=("${as_root[@]}" LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=120)
-    local install=("${apt[@]}" install --yes --no-install-recommends "$@") deadline=$((SECONDS + 120)) output
-    say "installing $* ..."
+    install=("${as_root[@]}" "${install[@]}" --quiet=2 --yes --option DPkg::Lock::Timeout=120)
     # The package lists may be missing or too old. Fetching them is slow, so that is done only after a failure.
     output=$("${install[@]}" 2>&1 </dev/null) && return
+    say "    apt-get update, and the same again"
     # `update` ignores the lock timeout.
-    until output=$("${apt[@]}" update 2>&1 </dev/null) || [[ $output != *lock* ]] || ((SECONDS > deadline)); do
+    until output=$("${as_root[@]}" apt-get --quiet=2 update 2>&1 </dev/null) || [[ $output != *lock* ]] || ((SECONDS > deadline)); do
         sleep 1
     done
     output+=$("${install[@]}" 2>&1 </dev/null) && return
-    say "apt-get could not install $*. Its last messages:"
+    say "apt-get could not install them. Its last messages:"
     tail -n 8 <<<"$output" | sed 's/^/    /' >&2
     return 1
 }
@@ -92,12 +87,10 @@ on_own_network=(unshare --net --mount --pid --kill-child --mount-proc bash -ec '
 
 # --- ZooKeeper ----------------------------------------------------------------------------------------
 
-debian_zookeeper=/usr/share/java/zookeeper.jar
-
 # The library's package is enough to run a server, and doesn't start one by itself.
 missing_for_zookeeper() {
     missing_commands java:default-jre-headless
-    [[ -n ${ZOOKEEPER_HOME:-} || -e $debian_zookeeper ]] || echo libzookeeper-java
+    [[ -n ${ZOOKEEPER_HOME:-} || -e /usr/share/java/zookeeper.jar ]] || echo libzookeeper-java
 }
 
 # need_java_and_zookeeper [PACKAGE...]: installs these too
@@ -113,15 +106,6 @@ need_java_and_zookeeper() {
             "and set ZOOKEEPER_HOME to its directory"
 }
 
-# The manifest of Debian's jar has its class path, except for a logger. slf4j-simple writes to stderr and needs no configuration file.
-zookeeper_classpath() {
-    if [[ -n ${ZOOKEEPER_HOME:-} ]]; then
-        printf '%s\n' "$ZOOKEEPER_HOME/conf:$ZOOKEEPER_HOME/lib/*"
-    else
-        printf '%s\n' "$debian_zookeeper:${debian_zookeeper%/*}/slf4j-simple.jar"
-    fi
-}
-
 # --- other lock programs with which zklock is tested ---------------------------------------------------
 
 curator_jar=/usr/share/java/curator-recipes.jar
@@ -133,53 +117,58 @@ missing_for_neighbours() {
     [[ -e $curator_jar ]] || echo libcurator-recipes-java
 }
 
-# Debian's Python needs this package to create a virtual environment.
-missing_for_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' python3 python3-venv; }
-
 # Installs Curator, a JDK, and kazoo and Prometheus' parsers (into .tools).
 need_neighbours() {
     local missing
-    mapfile -t missing < <(missing_for_neighbours)
-    [[ ${#missing[@]} -eq 0 ]] || install_packages "${missing[@]}" ||
-        fail "Curator or a JDK is not installed" "install the packages above"
-    have_kazoo || install_kazoo || { install_packages python3-venv && install_kazoo; } ||
-        fail "kazoo $kazoo_version can't be installed into .tools/venv" \
-            "check that Python 3 is installed and that pip can reach its package index"
+    mapfile -t missing < <({
+        missing_for_neighbours
+        has_python kazoo "$kazoo_version" || missing_for_venv
+    } | sort -u)
+    install_packages "${missing[@]}" || fail "Curator, a JDK or Python is not installed" "install the packages above"
+    install_python kazoo "$kazoo_version" --only-binary=:all: ||
+        fail "kazoo $kazoo_version can't be installed into .tools/venv" "check that pip can reach its package index"
     # Without it, tests of metrics are skipped, and say so.
-    have_prometheus_client ||
-        install_python prometheus-client "$prometheus_client_version" --only-binary=:all: || true
+    install_python prometheus-client "$prometheus_client_version" --only-binary=:all: || true
 }
-
-have_prometheus_client() {
-    "$root/.tools/venv/bin/python" -c 'import prometheus_client' 2>/dev/null
-}
-
-have_kazoo() {
-    local found
-    found=$("$root/.tools/venv/bin/python" -c 'import kazoo.version as v; print(v.__version__)' 2>/dev/null)
-    [[ $found == "$kazoo_version" ]]
-}
-
-install_kazoo() { install_python kazoo "$kazoo_version" --only-binary=:all: && have_kazoo; }
 
 # --- Python packages -----------------------------------------------------------------------------------
 
-# install_python PACKAGE VERSION [OPTION...]: installs it into .tools/venv, without what it depends on. Others there are kept.
+# Debian's Python needs this package to create a virtual environment.
+missing_for_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' python3 python3-venv; }
+
+# has_python PACKAGE VERSION: whether .tools/venv has it
+has_python() {
+    [[ $("$root/.tools/venv/bin/python" -c 'import importlib.metadata as m, sys; print(m.version(sys.argv[1]))' "$1" 2>/dev/null) == "$2" ]]
+}
+
+# install_python PACKAGE VERSION [OPTION...]: installs it into .tools/venv, without what it depends on, if it isn't there.
 # It may take $patience seconds.
 install_python() {
-    say "installing $1 $2 into .tools ..."
+    ! has_python "$1" "$2" || return 0
+    say "installing:" "    .tools/venv/bin/python -m pip install --no-deps ${*:3} $1==$2"
     { python3 -m venv "$root/.tools/venv" &&
         timeout "${patience:-300}" "$root/.tools/venv/bin/python" -m pip install --quiet --no-input \
             --disable-pip-version-check --no-deps "${@:3}" "$1==$2"; } >/dev/null 2>&1
 }
 
-# find_tool PROGRAM VERSION: prints where a program of this version is, in the PATH or in .tools.
+# --- programs of a certain version ------------------------------------------------------------------------
+
+# find_tool PROGRAM VERSION: prints where it is, in the PATH or in .tools.
 find_tool() {
     local candidate
     for candidate in "$1" "$root/.tools"/{venv/bin,bin}/"$1"; do
         [[ $("$candidate" --version 2>/dev/null | head -n 1) != *"$2" ]] || { printf '%s\n' "$candidate" && return; }
     done
     return 1
+}
+
+# need_cargo_tool NAME VERSION: sets $cargo_tool. It is built into .tools, so that the user's own tools aren't changed.
+# shellcheck disable=SC2034 # the caller uses it
+need_cargo_tool() {
+    cargo_tool=$(find_tool "$1" "$2") && return
+    say "building, which takes minutes:" "    cargo install $1 --locked --version $2 --root .tools"
+    cargo install "$1" --quiet --force --locked --version "$2" --root "$root/.tools"
+    cargo_tool=$root/.tools/bin/$1
 }
 
 # --- other versions --------------------------------------------------------------------------------------
@@ -210,7 +199,7 @@ zklock_of() {
     # The project's build directory has the dependencies.
     directories=(CARGO_BUILD_BUILD_DIR="$(realpath -m "${CARGO_TARGET_DIR:-$root/target}")" CARGO_TARGET_DIR="$partial/target")
     if [[ ! -x $home/zklock ]]; then
-        say "building zklock at ${1:0:12} ..."
+        say "building zklock at ${1:0:12}:" "    cargo build --locked"
         rm -rf "$partial" "$home"
         mkdir -p "$partial/source"
         git archive "$1" | tar -x -C "$partial/source"

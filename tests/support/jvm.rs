@@ -25,24 +25,15 @@ wait "$pid"
 [ "$word" = keep ] || rm -rf -- "$dir"
 "#;
 
-/// JVM options that keep servers small and let them start quickly, because tests run several of them.
-const OPTIONS: [&str; 8] = [
-    "-Xms16m",
-    "-Xmx64m",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-XX:-UsePerfData",
-    // Nothing reads the transaction logs after the test, so they need not reach the disk.
-    "-Dzookeeper.forceSync=no",
-    "-Dzookeeper.preAllocSize=1024",
-    "-Dorg.slf4j.simpleLogger.showDateTime=true",
-];
+/// Starts a server, as `scripts/zookeeper` does.
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/server");
 
 /// How a server is started.
 pub(super) struct Launch {
     /// The words before the command, which run it on another machine.
     pub(super) words: Vec<String>,
-    pub(super) class_path: String,
+    /// The unpacked release, if it isn't the one that all tests use.
+    pub(super) home: Option<PathBuf>,
     /// Further options of the JVM.
     pub(super) options: Vec<String>,
 }
@@ -61,12 +52,12 @@ impl Jvm {
             .args(["-c", KEEPER, "keeper"])
             .arg(dir)
             .args(&launch.words)
-            .arg(java())
-            .args(OPTIONS)
-            .args(&launch.options)
-            .args(["-cp", &launch.class_path])
-            .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
+            .arg(SERVER)
             .arg(dir.join("zoo.cfg"))
+            // Tests run several of them.
+            .arg("-Xmx64m")
+            .args(&launch.options)
+            .envs(launch.home.iter().map(|home| ("ZOOKEEPER_HOME", home)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -131,21 +122,10 @@ pub(super) fn java() -> PathBuf {
         .map_or_else(|| PathBuf::from("java"), |home| PathBuf::from(home).join("bin/java"))
 }
 
-/// The class path of the unpacked release in `ZOOKEEPER_HOME`, or else of Debian's package `zookeeper`.
+/// The class path of the release that all tests use.
 pub(super) fn class_path() -> String {
-    match env::var("ZOOKEEPER_HOME") {
-        Ok(home) => class_path_of(Path::new(&home)),
-        // Netty needs jars that the manifest of zookeeper.jar doesn't name.
-        Err(_) => ["zookeeper", "slf4j-simple", "netty-codec", "netty-resolver"]
-            .map(|jar| format!("/usr/share/java/{jar}.jar"))
-            .join(":"),
-    }
-}
-
-/// The class path of an unpacked release.
-pub(super) fn class_path_of(home: &Path) -> String {
-    let home = home.display();
-    format!("{home}/lib/*:{home}/conf")
+    let output = Command::new(SERVER).arg("--class-path").output().expect("scripts/server");
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
 /// What the command line of `ZooKeeper` says.

@@ -1,13 +1,13 @@
 //! The settings of a server.
 
-use super::jvm::{Launch, class_path, class_path_of};
+use super::jvm::Launch;
 use super::keys::Keys;
 use super::machine::Machine;
 use super::ports;
 use super::server::{DATA, Server};
 use std::fs;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The settings with which a server will be started.
 #[derive(Clone)]
@@ -19,7 +19,7 @@ pub(crate) struct ServerBuilder {
     id: Option<usize>,
     /// The address of the TLS port, if there is one.
     secure: Option<IpAddr>,
-    class_path: String,
+    home: Option<PathBuf>,
     machine: Machine,
 }
 
@@ -32,7 +32,7 @@ impl ServerBuilder {
             java_options: Vec::new(),
             id: None,
             secure: None,
-            class_path: class_path(),
+            home: None,
             machine: Machine::this(),
         }
     }
@@ -75,7 +75,7 @@ impl ServerBuilder {
 
     /// Uses an unpacked release of another version.
     pub(crate) fn release(mut self, home: &Path) -> Self {
-        self.class_path = class_path_of(home);
+        self.home = Some(home.to_owned());
         self
     }
 
@@ -132,8 +132,7 @@ impl ServerBuilder {
         });
         fs::write(dir.path().join("zoo.cfg"), lines.unwrap_or(config)).expect("zoo.cfg");
         let address = SocketAddr::from((self.machine.address, port));
-        let launch =
-            Launch { words: self.machine.words, class_path: self.class_path, options: self.java_options };
+        let launch = Launch { words: self.machine.words, home: self.home, options: self.java_options };
         Server::launched(dir, address, secure, launch)
     }
 }
