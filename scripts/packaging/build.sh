@@ -18,7 +18,7 @@ need_standard_library() {
     [[ ! -d $(rustc --print sysroot)/lib/rustlib/$triple/lib ]] || return 0
     have rustup || fail "the Rust standard library for $triple is not installed, and there is no rustup to fetch it" \
         "install Rust with rustup, or your distribution's package of the library for $triple"
-    say "fetching Rust's standard library for $triple ..."
+    say "fetching Rust's standard library:" "    rustup target add $triple"
     rustup target add "$triple" >&2 || fail "rustup can't fetch the standard library for $triple; see above" \
         "check the network connection"
 }
@@ -72,17 +72,4 @@ runs() {
     [[ $output == "zklock $version"* ]] || fail "$1 reports '$output' instead of 'zklock $version'"
     start "$1" --config docs/examples/zklock.toml status --show-config >/dev/null ||
         fail "$1 refuses the example configuration"
-}
-
-# is_static: checks that $program needs no library.
-is_static() {
-    ! readelf --program-headers --wide "$program" | grep -qw INTERP || fail "$program needs libraries:" \
-        "$(readelf --dynamic --wide "$program" | grep NEEDED)"
-}
-
-make_static() {
-    build
-    is_static
-    runs "$program"
-    echo "${program#"$root/"}"
 }

@@ -1,4 +1,4 @@
-# The Debian package. Sourced.
+# The Debian package, and the RPM package with the same contents. Sourced.
 
 cargo_deb_version=3.8.0
 deb_contents=(usr/bin/zklock usr/share/man/man1/zklock.1.gz usr/share/bash-completion/completions/zklock
@@ -6,19 +6,8 @@ deb_contents=(usr/bin/zklock usr/share/man/man1/zklock.1.gz usr/share/bash-compl
     usr/share/doc/zklock/{copyright,README.md,changelog.gz,docs/examples/zklock.toml,docs/usage.md,docs/queue.svg}
     usr/share/doc/zklock/{THIRD-PARTY-NOTICES.gz,zklock.cdx.json})
 
-# need_cargo_tool NAME VERSION: sets $cargo_tool. It is installed into .tools, so that the user's own tools aren't changed.
-need_cargo_tool() {
-    local found
-    for cargo_tool in "$1" ".tools/bin/$1"; do
-        found=$("$cargo_tool" --version 2>/dev/null) || continue
-        [[ ${found##* } != "$2" ]] || return 0
-    done
-    say "building $1 $2 into .tools, which takes minutes ..."
-    cargo install "$1" --quiet --force --locked --version "$2" --root .tools
-}
-
 make_deb() {
-    local file package cargo_tool
+    local package cargo_tool
     need_commands dpkg-deb:dpkg dpkg-shlibdeps:dpkg-dev lintian:lintian
     need_cargo_tool cargo-deb "$cargo_deb_version"
     build
@@ -33,10 +22,7 @@ make_deb() {
     dpkg-deb --extract "$package" "$work/unpacked"
     dpkg-deb --info "$package" md5sums | (cd "$work/unpacked" && md5sum --check --strict --quiet >&2) ||
         fail "the MD5 sums in $package don't verify"
-    for file in "${deb_contents[@]}"; do [[ -s $work/unpacked/$file ]] || fail "$package has no $file"; done
-    no_dead_links "$work/unpacked/usr/share/doc/zklock"
-    runs "$work/unpacked/usr/bin/zklock"
-    only_c_library "$work/unpacked/usr/bin/zklock"
+    has_all "$work/unpacked" "${deb_contents[@]}"
     install_deb "$package"
     # lintian warns if it runs as root.
     lintian --allow-root --fail-on error,warning "$package" >&2 || fail "lintian reports problems in $package; see above"
@@ -67,4 +53,34 @@ install_deb() {
     dpkg --root="$work/root" --status zklock | grep -qx 'Status: install ok installed' ||
         fail "zklock is not installed after that"
     runs "$work/root/usr/bin/zklock"
+}
+
+cargo_generate_rpm_version=0.21.1
+
+# Where RPM's distributions have what Debian has elsewhere. Only Debian has a changelog of its own form.
+rpm_places=(-e 's#^usr/share/zsh/vendor-completions/#usr/share/zsh/site-functions/#'
+    -e 's#^usr/share/doc/zklock/\(THIRD-PARTY-NOTICES.gz\)#usr/share/licenses/zklock/\1#'
+    -e 's#^usr/share/doc/zklock/copyright#usr/share/licenses/zklock/LICENSE#'
+    -e '\#^usr/share/doc/zklock/changelog.gz#d')
+
+make_rpm() {
+    local package cargo_tool contents
+    need_commands cpio:cpio rpm2cpio:rpm2cpio
+    need_cargo_tool cargo-generate-rpm "$cargo_generate_rpm_version"
+    build
+    make_pages target/pages # where Cargo.toml looks for them
+    mkdir -p "$results"
+    package=$results/zklock-$version-1.${triple%%-*}.rpm
+    # Not with the requirements that a script of this machine would find.
+    "$cargo_tool" generate-rpm --target "$triple" --auto-req builtin --source-date "$SOURCE_DATE_EPOCH" \
+        --output "$package" >&2
+
+    work=$(mktemp -d)
+    # rpm2cpio ends with 1 because the package doesn't state the size of its archive; what is missing is seen below.
+    { rpm2cpio "$package" || true; } | (cd "$work" && cpio --extract --quiet --make-directories)
+    mapfile -t contents < <(printf '%s\n' "${deb_contents[@]}" | sed "${rpm_places[@]}")
+    has_all "$work" "${contents[@]}"
+    ! have rpmlint || rpmlint --config scripts/packaging/rpmlint.toml "$package" >&2 ||
+        fail "rpmlint reports problems in $package; see above"
+    finished "$package"
 }

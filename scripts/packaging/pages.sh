@@ -10,9 +10,8 @@ make_pages() {
     start "$program" completions bash >"$pages/zklock.bash"
     start "$program" completions zsh >"$pages/_zklock"
     start "$program" completions fish >"$pages/zklock.fish"
-    scripts/packaging/notices.py "$triple" >"$pages/THIRD-PARTY-NOTICES"
+    scripts/packaging/contents.py "$triple" "$pages"
     gzip -9nk "$pages"/{zklock.1,THIRD-PARTY-NOTICES}
-    scripts/packaging/sbom.py "$triple" >"$pages/zklock.cdx.json"
     cat >"$pages/changelog" <<CHANGELOG
 zklock ($version) unstable; urgency=medium
 
@@ -31,11 +30,14 @@ no_dead_links() {
     [[ ${#dead[@]} -eq 0 ]] || fail "these links are broken:" "${dead[@]}"
 }
 
-# only_c_library PROGRAM: checks that it needs no other library than the C library.
-only_c_library() {
-    local others
-    others=$(readelf --dynamic --wide "$1" | grep NEEDED | grep -vE '\[(libc\.so\.6|ld-linux.*)\]' || true)
-    [[ -z $others ]] || fail "$1 needs more libraries than the C library:" "$others"
+# has_all DIRECTORY FILE...: checks the contents of a package that is unpacked there. The program may need the C library only.
+has_all() {
+    local file others
+    for file in "${@:2}"; do [[ -s $1/$file ]] || fail "the package has no $file"; done
+    runs "$1/usr/bin/zklock"
+    others=$(readelf --dynamic --wide "$1/usr/bin/zklock" | grep NEEDED | grep -vE '\[(libc\.so\.6|ld-linux.*)\]' || true)
+    [[ -z $others ]] || fail "zklock needs more libraries than the C library:" "$others"
+    no_dead_links "$1/usr/share/doc/zklock"
 }
 
 # archive DIRECTORY FILE...: prints a tar file whose bytes depend on nothing but names, contents and which are programs.

@@ -1,8 +1,51 @@
-# What a release consists of. Sourced.
+# The sources of both crates, all packages of a release, and whether these can be reproduced. Sourced.
+
+# Cargo could install the program from them only once the core is published. So the core's unpacked archive stands in for
+# it. Its other dependencies are those of Cargo.lock, and are compiled already.
+make_crates() {
+    local core=zklock-core-$version program=zklock-$version archive
+    cargo package --workspace --locked --no-verify >&2
+    work=$(mktemp -d)
+    for archive in "$core" "$program"; do
+        tar --extract --gzip --file "$results/$archive.crate" --directory "$work"
+        [[ -s $work/$archive/README.md && -s $work/$archive/LICENSE ]] || fail "$archive.crate has no readme or no licence"
+    done
+    no_dead_links "$work/$program"
+    CARGO_TARGET_DIR=$target_dir cargo install --quiet --offline --debug --no-track --root "$work" \
+        --path "$work/$program" --config "patch.crates-io.zklock-core.path='$work/$core'" >&2
+    runs "$work/bin/zklock"
+    finished "$results/$core.crate"
+    finished "$results/$program.crate"
+}
 
 make_release() {
     local kind tags
     tags=$(git tag --points-at HEAD 'v*' 2>/dev/null | paste -sd ' ' || true)
     [[ -z $tags || " $tags " == *" v$version "* ]] || fail "this commit is tagged $tags, but Cargo.toml has version $version"
     for kind in crates deb rpm tar image; do scripts/package "$kind"; done
+}
+
+# Compares the packages of two clones of the same commit. Each has a directory of another depth, and the second another
+# home for cargo and another umask. They share nothing that is built, only cargo's downloads and the programs in .tools.
+make_reproducible() {
+    local clones result=target/package/SHA256SUMS
+    need_commands git:git
+    git diff --quiet HEAD || say "note: only what is committed is built and compared"
+    need_cargo_tool cargo-deb "$cargo_deb_version"
+    need_cargo_tool cargo-generate-rpm "$cargo_generate_rpm_version"
+    work=$(mktemp -d)
+    clones=("$work/a" "$work/a/longer/way/to/b")
+    mkdir "$work/cargo"
+    ln -s "${CARGO_HOME:-$HOME/.cargo}"/{registry,config.toml} "$work/cargo"
+    all_in "${clones[0]}"
+    (umask 027 && CARGO_HOME=$work/cargo all_in "${clones[1]}")
+    diff "${clones[@]/%//$result}" >&2 || fail "two builds of the same commit differ; see above"
+    cat "${clones[0]}/$result"
+}
+
+# all_in DIRECTORY: makes all packages in a new clone there.
+all_in() {
+    git clone --quiet "$root" "$1"
+    mkdir -p "$root/.tools" && ln -s "$root/.tools" "$1/.tools"
+    (unset CARGO_TARGET_DIR && "$1/scripts/package" release) >&2
 }
