@@ -10,6 +10,9 @@ use zklock_core::exit::Exit;
 
 use crate::process::system_error::describe;
 
+/// Why nothing can be written.
+const CLOSED: &str = "it is closed, or open for reading only";
+
 /// Writes to stdout. If the reader is gone (`| head`), zklock dies of SIGPIPE like other programs.
 ///
 /// # Errors
@@ -30,16 +33,17 @@ pub fn print_by(write: impl FnOnce() -> io::Result<()>) -> Result<Exit> {
     super::drain(super::BRIEFLY);
     // The standard library takes a write to a closed descriptor for a success.
     if !is_open_for_writing() {
-        bail!(unwritable("it is closed, or open for reading only"));
+        bail!(unwritable(CLOSED));
     }
     match write().and_then(|()| io::stdout().flush()) {
         Ok(()) => Ok(Exit::Code(0)),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(Exit::Signal(Signal::SIGPIPE as i32)),
+        // In place of a stdout that was closed at the start, there is a file to which nothing can be written.
+        Err(error) if error.kind() == ErrorKind::InvalidInput => bail!(unwritable(CLOSED)),
         Err(error) => bail!(unwritable(&describe(&error))),
     }
 }
 
-/// In place of a stdout that was closed at the start, there is one that is open for reading.
 fn is_open_for_writing() -> bool {
     fcntl(io::stdout(), FcntlArg::F_GETFL).is_ok_and(|flags| flags & (libc::O_WRONLY | libc::O_RDWR) != 0)
 }
