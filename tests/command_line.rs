@@ -1,87 +1,97 @@
 //! The meaning of the words on the command line: which are locks, which is the command, and that the command arrives as
 //! it was typed.
+//!
+//! A row is one call. To add one, write it below.
 
-use crate::support::{Case, Zklock};
+use crate::support::{Case, Zklock, try_rows};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Prints each of its arguments in brackets, and the locks that are held.
-const SHOW: &str = r#"for a; do printf '[%s]' "$a"; done; echo; echo "$ZKLOCK_PATH""#;
+/// What `SHOW` stands for in a call: it prints each of its arguments in brackets, and the lock that is held.
+const SHOW: [&str; 4] =
+    ["sh", "-c", r#"for a; do printf '[%s]' "$a"; done; echo; echo "$ZKLOCK_PATH""#, "sh"];
 
-/// `sh` with that script and these arguments.
-fn show<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
-    [&["sh", "-c", SHOW, "sh"], arguments].concat()
-}
+/// The words of the call, its exit code, and what it prints.
+type Row = (&'static str, i32, &'static str);
 
-#[test]
-fn the_command_follows_the_path_with_and_without_dashes() {
-    let case = Case::new("forms");
-    for dashes in [&["--"][..], &[]] {
-        let run = case.zklock().arg(case.path()).args(dashes).args(show(&["a", "b"]));
-        let output = run.run();
-        assert_eq!(output.assert_code(0).stdout, format!("[a][b]\n{}\n", case.path()));
-        assert_eq!(output.stderr, "");
-    }
-}
-
-#[test]
-fn several_paths_end_at_the_dashes() {
-    let case = Case::new("several");
-    let other = format!("{}-other", case.path());
-    let script = "echo $ZKLOCK_PATH; echo $ZKLOCK_LOCKS";
-    let run = case.zklock().args([&other, case.path(), "--", "sh", "-c", script]);
-    let output = run.run();
-    let (path, locks) = output.assert_code(0).stdout.split_once('\n').unwrap();
-    assert_eq!(path, other, "the single variables speak of the first on the command line");
-    let locks: serde_json::Value = serde_json::from_str(locks).unwrap();
-    let mut held: Vec<_> = locks.as_array().unwrap().iter().map(|lock| lock["path"].as_str()).collect();
-    held.sort_unstable();
-    assert_eq!(held, [Some(case.path()), Some(&other)]);
-}
-
-#[test]
-fn without_dashes_a_second_absolute_word_is_the_command() {
-    let case = Case::new("one-path");
-    let output = case.zklock().args([case.path(), "/bin/sh", "-c", "echo $0", "--"]).run();
-    assert_eq!(output.assert_code(0).stdout, "--\n");
-}
-
-#[test]
-fn dashes_behind_the_command_belong_to_it() {
-    let case = Case::new("log");
-    let command = show(&["log", "--", "file"]);
-    let output = case.zklock().arg(case.path()).args(command).run();
-    assert!(output.assert_code(0).stdout.starts_with("[log][--][file]\n"));
-    let command = show(&["--", "-n", "--"]);
-    let output = case.lock(&[], command).run();
-    assert!(output.assert_code(0).stdout.starts_with("[--][-n][--]\n"));
-}
+/// `PATH` stands for a lock of the case and `~` for a blank inside a word. A call with `[--]` is made with and without the dashes.
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    ("PATH [--] SHOW a b", 0, "[a][b]\nPATH\n"),
+    ("PATH /bin/sh -c echo~$0 --", 0, "--\n"),
+    ("PATH SHOW log -- file", 0, "[log][--][file]\nPATH\n"),
+    ("PATH [--] SHOW -- -n --", 0, "[--][-n][--]\nPATH\n"),
+    // Options and subcommands of zklock's behind the command, at its end too.
+    ("PATH [--] SHOW -n -v -q", 0, "[-n][-v][-q]\nPATH\n"),
+    ("PATH [--] SHOW --help", 0, "[--help]\nPATH\n"),
+    ("PATH [--] SHOW --version -z -c --timeout=1", 0, "[--version][-z][-c][--timeout=1]\nPATH\n"),
+    ("PATH [--] echo status help", 0, "status help\n"),
+    ("PATH [--] echo help status", 0, "help status\n"),
+    ("PATH [--] echo help", 0, "help\n"),
+    ("PATH [--] echo version -V", 0, "version -V\n"),
+    ("PATH [--] echo wait --help", 0, "wait --help\n"),
+    ("PATH [--] echo check -h", 0, "check -h\n"),
+    ("PATH [--] echo completions --version", 0, "completions --version\n"),
+    ("PATH -- help", 127, ""),
+    ("PATH -- version", 127, ""),
+    ("PATH -- status", 127, ""),
+    // A line for the shell.
+    ("PATH -c echo~one|tr~o~0;exit~3", 3, "0ne\n"),
+    ("PATH --command echo~one|tr~o~0;exit~3", 3, "0ne\n"),
+    ("-c echo~one|tr~o~0;exit~3 PATH", 3, "0ne\n"),
+    ("--command echo~one|tr~o~0;exit~3 PATH", 3, "0ne\n"),
+    ("PATH -c echo~$0", 0, "/bin/sh\n"),
+    // The word behind an option is its value, whatever it looks like.
+    ("--label -x PATH -- echo ran", 0, "ran\n"),
+    // Names.
+    ("PATH-dir/... SHOW", 0, "\nPATH-dir/...\n"),
+    ("PATH-dir/.hidden SHOW", 0, "\nPATH-dir/.hidden\n"),
+    ("PATH-dir/a.b SHOW", 0, "\nPATH-dir/a.b\n"),
+    ("PATH-dir/zookeeper SHOW", 0, "\nPATH-dir/zookeeper\n"),
+    ("PATH-dir/\u{e4}\u{6f22} SHOW", 0, "\nPATH-dir/\u{e4}\u{6f22}\n"),
+    ("PATH-dir/with~space SHOW", 0, "\nPATH-dir/with space\n"),
+    ("PATH-dir/-n SHOW", 0, "\nPATH-dir/-n\n"),
+    ("PATH-dir/% SHOW", 0, "\nPATH-dir/%\n"),
+];
 
 #[test]
-fn a_shell_string_may_follow_the_path_or_be_an_option() {
-    let case = Case::new("shell-string");
-    let string = "echo one | tr o 0; exit 3";
-    for words in [
-        [case.path(), "-c", string],
-        [case.path(), "--command", string],
-        ["-c", string, case.path()],
-        ["--command", string, case.path()],
-    ] {
+fn each_word_is_a_lock_an_option_or_the_command_s() {
+    try_rows(ROWS.iter().copied(), try_row);
+}
+
+fn try_row((line, code, prints): Row) {
+    let case = Case::new("words");
+    for dashes in ["--", ""] {
+        let line = line.replace("[--]", dashes);
+        let words = line.split(' ').filter(|word| !word.is_empty()).flat_map(|word| match word {
+            "SHOW" => SHOW.map(str::to_owned).to_vec(),
+            _ => vec![word.replace('~', " ").replace("PATH", case.path())],
+        });
         let output = case.zklock().args(words).run();
-        assert_eq!(output.assert_code(3).stdout, "0ne\n");
+        assert_eq!(output.assert_code(code).stdout, prints.replace("PATH", case.path()), "{line}");
+        assert_eq!(output.stderr.is_empty(), code != 127, "{line}: {output}");
     }
 }
 
 #[test]
-fn a_shell_string_among_the_options_serves_several_paths() {
-    let case = Case::new("shell-paths");
-    let other = format!("{}-other", case.path());
-    let run = case.zklock().args(["-c", "echo $ZKLOCK_LOCKS", case.path(), &other]);
-    let output = run.run();
-    assert_eq!(output.assert_code(0).stdout.matches("\"path\"").count(), 2);
+fn several_paths_end_at_the_dashes_or_stand_behind_a_shell_line() {
+    let case = Case::new("several");
+    let path = case.path();
+    let other = format!("{path}-other");
+    let other = other.as_str();
+    let script = "echo $ZKLOCK_PATH; echo $ZKLOCK_LOCKS";
+    for words in [&[other, path, "--", "sh", "-c", script][..], &["-c", script, other, path]] {
+        let output = case.zklock().args(words).run();
+        let (first, locks) = output.assert_code(0).stdout.split_once('\n').unwrap();
+        assert_eq!(first, other, "the single variables speak of the first on the command line");
+        let locks: serde_json::Value = serde_json::from_str(locks).unwrap();
+        let mut held: Vec<_> = locks.as_array().unwrap().iter().map(|lock| lock["path"].as_str()).collect();
+        held.sort_unstable();
+        assert_eq!(held, [Some(path), Some(other)]);
+    }
 }
 
 #[test]
@@ -139,24 +149,4 @@ fn a_script_whose_first_line_is_zklock_with_a_shell_runs_under_the_lock() {
     let line = format!("/usr/bin/env -S {zklock} -z {} {} -- /bin/sh", case.hosts(), case.path());
     let output = Zklock::bare(case.marker()).program(&script(&case, "job", &line)).args(["a", "b"]).run();
     assert_eq!(output.assert_code(0).stdout, "a b\n");
-}
-
-#[test]
-fn a_lock_s_name_may_have_dots_blanks_and_unicode() {
-    let case = Case::new("fine-path");
-    for name in ["...", ".hidden", "a.b", "zookeeper", "\u{e4}\u{6f22}", "with space", "-n", "%"] {
-        let path = format!("{}-dir/{name}", case.path());
-        let output = case.zklock().args([&path, "--", "sh", "-c", "echo $ZKLOCK_PATH"]).run();
-        assert_eq!(output.assert_code(0).stdout, format!("{path}\n"));
-    }
-    let output = case.zklock().arg(OsStr::from_bytes(b"/a\xff")).args(["echo", "ran"]).run();
-    output.assert_code(125).assert_stderr("UTF-8");
-}
-
-/// The word behind an option is its value, whatever it looks like.
-#[test]
-fn a_label_may_begin_with_a_dash() {
-    let case = Case::new("dash-label");
-    let output = case.zklock().args(["--label", "-x", case.path(), "--", "echo", "ran"]).run();
-    assert_eq!(output.assert_code(0).stdout, "ran\n");
 }

@@ -81,7 +81,7 @@ fn a_command_that_is_there_and_cannot_run_is_126() {
     let write = format!("sed 's:/ld-:/no-:g' /bin/true >{without_loader} && chmod +x {without_loader}");
     assert!(Command::new("sh").args(["-c", &write]).status().expect("sh").success());
     for (command, why) in [
-        (file(&case, "not-executable", "#!/bin/sh\n", 0o644), "it isn't executable; chmod +x"),
+        (file(&case, "not-executable", "#!/bin/sh\n", 0o644), "it isn't executable; chmod +x makes it so"),
         (file(&case, "no-interpreter", "#!/no/such/interpreter\n", 0o755), "the interpreter that"),
         (file(&case, "crlf", "#!/bin/sh\r\n", 0o755), "its first line ends with a carriage return"),
         (format!("{directory}/"), "it is a directory"),

@@ -18,11 +18,13 @@ type Row = (&'static str, &'static str, Duration, &'static [&'static str]);
 
 const AT_ONCE: Duration = Duration::ZERO;
 const FIVE: Duration = Duration::from_secs(5);
+const FOUR: Duration = Duration::from_secs(4);
 const TWO: Duration = Duration::from_secs(2);
 const BRIEFLY: Duration = Duration::from_millis(300);
 const NO_CHROOT: &[&str] = &[
     "the chroot /missing of the connect string doesn't exist: create it once with 'zklock check --create-chroot'",
 ];
+const CONNECTING: &[&str] = &["zklock: connecting for ", " s left; ", REFUSED];
 const REFUSED: &str = "REFUSES: connection refused";
 
 #[rustfmt::skip]
@@ -38,15 +40,18 @@ const ROWS: &[Row] = &[
     ("REFUSES,ALSO", "-w 0 -E 0 --connect-timeout 10m PATH -- echo ran", AT_ONCE, &["could be reached; ", REFUSED]),
     ("SILENT", "-w 2 -E 0 --connect-timeout 10m PATH -- echo ran", TWO, &["could be reached within 2s; name others"]),
     ("SILENT", "-n -w 2 --connect-timeout 10m PATH -- echo ran", TWO, &["could be reached within 2s; name others"]),
-    ("SILENT", "-n --connect-timeout 300ms PATH -- echo ran", BRIEFLY, &["within 300ms; allow more time with --connect-timeout, or name others"]),
-    ("SILENT", "-w 0 --connect-timeout 300ms PATH -- echo ran", BRIEFLY, &["within 300ms; allow more time with --connect-timeout, or name others"]),
-    ("SILENT", "-n -w 300ms PATH -- echo ran", BRIEFLY, &["within 300ms; allow more time with -w, or name others"]),
-    ("REFUSES", "wait -w 300ms -E 0 PATH", BRIEFLY, &["within 300ms; allow more time with -w, or name others"]),
+    ("SILENT", "-n --connect-timeout 300ms PATH -- echo ran", BRIEFLY, &["within 300ms; allow more time with --connect-timeout, or name others with -z or ZKLOCK_ZOOKEEPER"]),
+    ("SILENT", "-w 0 --connect-timeout 300ms PATH -- echo ran", BRIEFLY, &["within 300ms; allow more time with --connect-timeout, or name others with -z or ZKLOCK_ZOOKEEPER"]),
+    ("SILENT", "-n -w 300ms PATH -- echo ran", BRIEFLY, &["within 300ms; allow more time with -w, or name others with -z or ZKLOCK_ZOOKEEPER"]),
+    ("REFUSES", "wait -w 300ms -E 0 PATH", BRIEFLY, &["within 300ms; allow more time with -w, or name others with -z or ZKLOCK_ZOOKEEPER"]),
     ("REFUSES", "wait --connect-timeout 300ms PATH", BRIEFLY, &["within 300ms; allow more time with --connect-timeout"]),
     ("REFUSES", "wait -n -E 0 PATH", AT_ONCE, &["no ZooKeeper server could be reached; ", REFUSED]),
     ("REFUSES,UNKNOWN", "status --connect-timeout 2 PATH", TWO, &["no ZooKeeper server could be reached within 2s", REFUSED, "UNKNOWN: "]),
     ("REFUSES,UNKNOWN", "revoke --connect-timeout 2 PATH", TWO, &["no ZooKeeper server could be reached within 2s", REFUSED, "UNKNOWN: "]),
-    ("REFUSES", "status --connect-timeout 300ms --exit-code PATH", BRIEFLY, &["could be reached within 300ms"]),
+    ("REFUSES", "status --connect-timeout 300ms --exit-code PATH", BRIEFLY, &["could be reached within 300ms; allow more time with --connect-timeout, or name others with -z or ZKLOCK_ZOOKEEPER"]),
+    ("REFUSES", "-v status --connect-timeout 4 PATH", FOUR, CONNECTING),
+    ("REFUSES", "-v revoke --connect-timeout 4 PATH", FOUR, CONNECTING),
+    ("REFUSES", "-v forget --connect-timeout 4 PATH", FOUR, CONNECTING),
     // Otherwise a mistake in the connect string would look like free locks.
     ("SERVER/missing", "PATH -- echo ran", AT_ONCE, NO_CHROOT),
     ("SERVER/missing", "-n PATH -- echo ran", AT_ONCE, NO_CHROOT),
@@ -111,6 +116,7 @@ fn try_row((hosts, words, time, says): &Row, servers: &Servers) -> Option<String
     let is_right = output.code == Some(125)
         && (is_check || output.stdout.is_empty())
         && (!words.ends_with("ran") || said.starts_with("zklock: /t/failures: "))
+        && (words.starts_with("-v") || !said.contains("connecting for"))
         && (*time..*time + SLACK).contains(&output.elapsed)
         && says.iter().all(is_said);
     (!is_right).then(|| format!("{hosts} {words}: {:?}: {output}", output.elapsed))

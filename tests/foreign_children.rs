@@ -12,7 +12,12 @@ type Row = (&'static str, CreateMode, &'static [&'static str], i32, &'static [&'
 const RUN: &[&str] = &["-w 60", "-n -w 60"];
 const ALL: &[&str] = &["", "-w 60 -E 0", "-n -E 0"];
 /// No session's end deletes it, so a contender would wait forever.
-const NOT_EPHEMERAL: &[&str] = &["/NAME has a contender's name but isn't ephemeral"];
+const NOT_EPHEMERAL: &[&str] = &[
+    "/NAME has a contender's name but isn't ephemeral",
+    "delete it if it is a leftover, or use another lock path",
+];
+const KAZOO: &[&str] = &["NAME", "--naming kazoo queues with it"];
+const CURATOR_RW: &[&str] = &["NAME", "--naming curator-rw queues with it"];
 const CALLS: &[&str] = &["", "-n -E 0", "-s", "wait", "wait -n -E 0"];
 const AT_THE_END: &[&str] = &["NAME", "near its end", "delete the path"];
 
@@ -34,11 +39,11 @@ const ROWS: &[Row] = &[
     ("_c_ID-lock-", EphemeralSequential, &["-n", "-w 9"], 124, &["NAME"]),
     ("_c_UUID-read-lock-", EphemeralSequential, &["-n", "-w 9"], 124, &["NAME"]),
     // Contenders that would not see zklock's nodes, or that use another number of slots.
-    ("ID__lock__", EphemeralSequential, ALL, 125, &["NAME", "kazoo"]),
-    ("ID__rlock__", EphemeralSequential, ALL, 125, &["NAME", "kazoo"]),
-    ("_c_UUID-__WRIT__", EphemeralSequential, ALL, 125, &["NAME", "curator-rw"]),
-    ("_c_UUID-__READ__", EphemeralSequential, ALL, 125, &["NAME", "curator-rw"]),
-    ("_c_UUID-slots3-lock-", EphemeralSequential, ALL, 125, &["NAME", "3 slots"]),
+    ("ID__lock__", EphemeralSequential, ALL, 125, KAZOO),
+    ("ID__rlock__", EphemeralSequential, ALL, 125, KAZOO),
+    ("_c_UUID-__WRIT__", EphemeralSequential, ALL, 125, CURATOR_RW),
+    ("_c_UUID-__READ__", EphemeralSequential, ALL, 125, CURATOR_RW),
+    ("_c_UUID-slots3-lock-", EphemeralSequential, ALL, 125, &["NAME", "3 slots", "all contenders of a path must agree"]),
     ("latch-", EphemeralSequential, &["wait -n"], 125, &["choose another path"]),
     ("lock-0000000000", Persistent, CALLS, 125, NOT_EPHEMERAL),
     ("lock-0000000000", Container, CALLS, 125, NOT_EPHEMERAL),
@@ -48,7 +53,7 @@ const ROWS: &[Row] = &[
     ("_c_UUID-lock--2147483648", Persistent, &["-w 60"], 125, AT_THE_END),
     ("_c_UUID-lock--000000001", Persistent, &["-w 60"], 125, AT_THE_END),
     // The path's first child: zklock's node gets the same number.
-    ("_c_UUID-lock-0000000001", Persistent, &[""], 125, &["the same number", "NAME"]),
+    ("_c_UUID-lock-0000000001", Persistent, &[""], 125, &["the same number", "delete the stale one", "NAME"]),
 ];
 
 /// Creates a child of the lock path, and returns its path.

@@ -6,7 +6,7 @@
 //! | behaviour | modules |
 //! |---|---|
 //! | words, options and settings | [`command_line`], [`command_size`], [`options`], [`configuration`], [`refused`], [`special_files`] |
-//! | help for the user | [`completion`], [`manual_page`], [`messages`], [`remedies`] |
+//! | help for the user | [`completion`], [`manual_page`], [`messages`] |
 //! | the queue and its nodes | [`ordering`], [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`neighbours`], [`counter_end`] |
 //! | kinds of locks | [`modes`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
 //! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`exit_codes`], [`release`], [`sockets`] |
@@ -71,7 +71,6 @@ mod permissions;
 mod progress;
 mod refused;
 mod release;
-mod remedies;
 mod replaced;
 mod requests;
 mod revoke;

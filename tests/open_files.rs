@@ -13,7 +13,9 @@ fn too_few_open_files_are_reported_before_connecting() {
             let output = case.zklock().prelude(&format!("ulimit -n {limit}")).args(words).run();
             output.assert_code(code);
             if code != 0 {
-                output.assert_stderr(&format!("zklock may have {limit} open files and needs 64"));
+                output.assert_stderr(&format!(
+                    "zklock may have {limit} open files and needs 64: raise the limit, as by 'ulimit -n 1024'"
+                ));
                 assert_eq!(output.stdout, "");
             }
         }

@@ -23,7 +23,7 @@ const ROWS: &[Row] = &[
     // Since ZooKeeper 3.9 a client needs READ to see whether a node exists.
     (WRITE, "/a/b", &["RUN", "-n RUN"], 125, "needs CREATE on NODE;"),
     (WRITE, "", &["wait -n -E 0 PATH"], 125, "NODE: no permission to see the queue: needs READ"),
-    (ALL_BUT_READ, "", &["RUN", "-n RUN"], 125, "needs READ on NODE"),
+    (ALL_BUT_READ, "", &["RUN", "-n RUN", "-n -E 0 RUN"], 125, "needs READ on NODE"),
     (ALL_BUT_READ, "", &["check PATH"], 125, "no READ on"),
     // The end of the session releases the lock.
     (READ_CREATE, "", &["RUN"], 4, ""),
@@ -88,7 +88,10 @@ fn an_ephemeral_node_can_hold_no_lock() {
     for path in [ephemeral.clone(), format!("{ephemeral}/a"), format!("{ephemeral}/a/b")] {
         for options in [&[][..], &["-n"]] {
             let output = case.zklock().args(options).args([&path, "--", "echo", "ran"]).run();
-            output.assert_code(125).assert_stderr(&path).assert_stderr("ephemeral");
+            output
+                .assert_code(125)
+                .assert_stderr(&path)
+                .assert_stderr("ephemeral node, which can't have children: use another path");
             assert_eq!(output.stdout, "");
         }
     }

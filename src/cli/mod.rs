@@ -174,6 +174,44 @@ mod tests {
     }
 
     #[test]
+    fn every_option_that_a_help_shows_is_accepted_there() {
+        let mut definition = definition();
+        definition.build();
+        let mut tried = 0;
+        for subcommand in ["", "status", "revoke", "check", "forget", "wait"] {
+            let command = definition.find_subcommand(subcommand).unwrap_or(&definition);
+            for arg in command.get_arguments().filter(|arg| !arg.is_positional() && !arg.is_hide_set()) {
+                let paths = match (arg.get_id().as_str(), subcommand) {
+                    ("help" | "version", _) => continue,
+                    ("show_config", _) => vec![],
+                    ("command", _) | (_, "status" | "revoke" | "check" | "forget" | "wait") => vec!["/l"],
+                    _ => vec!["/l", "true"],
+                };
+                let value = match arg.get_id().as_str() {
+                    _ if !arg.get_action().takes_values() => None,
+                    "naming" => Some("curator-rw"),
+                    "signal" => Some("INT"),
+                    "zookeeper" => Some("h:1"),
+                    "config" => Some("/dev/null"),
+                    "acl" => Some("open"),
+                    "log_format" => Some("json"),
+                    _ => Some("20"),
+                };
+                let long = arg.get_long_and_visible_aliases().unwrap_or_default();
+                let short = arg.get_short_and_visible_aliases().unwrap_or_default();
+                let long = long.iter().map(|name| format!("--{name}"));
+                for name in long.chain(short.iter().map(|name| format!("-{name}"))) {
+                    let words = [subcommand, &name].into_iter().filter(|word| !word.is_empty());
+                    let words: Vec<&str> = words.chain(value).chain(paths.iter().copied()).collect();
+                    assert!(parsed(&words.join(" ")).is_ok(), "{words:?}");
+                    tried += 1;
+                }
+            }
+        }
+        assert!(tried > 100, "only {tried} were tried");
+    }
+
+    #[test]
     fn options_end_at_the_first_path() {
         let options = parsed("-n /a ls -n -- -v").unwrap();
         assert!(options.lock.nonblock && options.verbose == 0);

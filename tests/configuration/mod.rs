@@ -1,6 +1,5 @@
-//! Settings from files: their precedence, and the messages about mistakes.
+//! Settings from files: where they are, and their precedence. A mistake in a file is a row of `refused`.
 
-mod mistakes;
 mod out_of_reach;
 mod precedence;
 

@@ -37,7 +37,10 @@ fn a_node_that_no_session_owns_is_not_asked_but_can_be_deleted() {
     let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
     let node = case.observer().create(&name, "data", CreateMode::PersistentSequential);
     let asked = case.zklock().args(["revoke", case.path()]).run();
-    asked.assert_code(125).assert_stderr(&node).assert_stderr("no session owns it").assert_stderr("--force");
+    asked
+        .assert_code(125)
+        .assert_stderr(&node)
+        .assert_stderr("no session owns it, so nobody can be asked; --force deletes the node");
     assert_eq!(case.observer().data(&node).as_deref(), Some("data"));
     let forced = revoke(&case, &["--force"]);
     assert!(forced.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{forced}");
