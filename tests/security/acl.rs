@@ -100,25 +100,6 @@ fn is_refused(zklock: Zklock, reason: &str) {
 }
 
 #[test]
-fn a_path_that_another_user_closed_is_reported_as_closed() {
-    let case = Case::new("closed").authenticated_as(ALICE);
-    let holder = zklock_as(&case, ALICE, &[]).args([case.path(), "--"]).args(HOLD).spawn();
-    holder.wait_for_stdout(case.path(), DEADLINE);
-    let queue = format!("needs CREATE on {};", case.path());
-    is_refused(zklock_as(&case, BOB, &[]).args([case.path(), "echo", "ran"]), &queue);
-    is_refused(case.zklock().args([case.path(), "echo", "ran"]), &queue);
-    let look = format!("needs READ on {};", case.path());
-    is_refused(zklock_as(&case, BOB, &["-n", "-E", "0"]).args([case.path(), "echo", "ran"]), &look);
-    // The message names the lowest existing node above the path.
-    let below = format!("{}/x/y/z", case.path());
-    is_refused(zklock_as(&case, BOB, &[]).args([&below, "echo", "ran"]), &queue);
-    assert_eq!(case.contenders().len(), 1);
-    assert!(!case.observer().exists(&format!("{}/x", case.path())));
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE);
-}
-
-#[test]
 fn the_missing_permission_is_reported_with_its_lock() {
     let case = Case::new("of-two").authenticated_as(ALICE);
     case.observer().mkdirs(case.path());

@@ -66,20 +66,6 @@ impl Site {
 }
 
 #[test]
-fn a_holder_reconnects_with_a_new_certificate_when_the_old_one_has_expired() {
-    let site = Site::new();
-    let case = site.case("rotated");
-    let expiry = SystemTime::now() + SHORT_LIVED;
-    let files = site.install(&site.authority.sign_until("client", &[], expiry));
-    let holder = site.holder(&case, &files);
-    site.install(&site.authority.sign("client", &[]));
-    let over = || SystemTime::now() > expiry + Duration::from_secs(1);
-    wait_until("the end of the old certificate", DEADLINE, over);
-    site.reconnect(&holder);
-    end_holder(holder);
-}
-
-#[test]
 fn a_new_certificate_during_a_lost_connection_is_used() {
     let site = Site::new();
     let case = site.case("late-rotation");
