@@ -45,9 +45,10 @@ fn in_place_of_zklock(words: Vec<&str>) -> Vec<&str> {
     [vec!["sh", "-c", line, "sh"], words].concat()
 }
 
-/// libsystemd itself finds the socket, and no other process of the command does.
+/// libsystemd itself finds the socket, and no other process of the command does. A connection waits in its queue until the
+/// command takes it.
 #[test]
-fn a_program_with_sd_listen_fds_finds_its_socket() {
+fn a_program_with_sd_listen_fds_finds_its_socket_when_zklock_has_waited() {
     let case = Case::new("sd-listen-fds");
     let Some(prelude) = activated(&case) else { return };
     let script = r#"
@@ -63,26 +64,14 @@ connection, _ = socket.socket(fileno=3).accept()
 connection.sendall(b"served")
 "#;
     let words = in_place_of_zklock(vec!["python3", "-c", script]);
-    let running = case.lock(&[], words).prelude(&prelude).spawn();
-    assert!(answer(request(&case)).ends_with("served"));
-    let output = running.wait(DEADLINE);
-    assert_eq!(output.assert_code(0).stdout, "child 0\nfound 1 web\n", "{output}");
-}
-
-/// Connections wait in the queue of the socket until the command of the next holder takes them.
-#[test]
-fn a_waiter_keeps_its_socket_for_its_command() {
-    let case = Case::new("socket-waits");
-    let Some(prelude) = activated(&case) else { return };
     let holder = case.holder();
-    let script =
-        "import socket; connection, _ = socket.socket(fileno=3).accept(); connection.sendall(b'served')";
-    let running = case.lock(&[], ["python3", "-c", script]).prelude(&prelude).spawn();
+    let running = case.lock(&[], words).prelude(&prelude).spawn();
     let request = request(&case);
     case.wait_for_contenders(2);
     crate::support::end(holder);
     assert!(answer(request).ends_with("served"));
-    running.wait(DEADLINE).assert_code(0);
+    let output = running.wait(DEADLINE);
+    assert_eq!(output.assert_code(0).stdout, "child 0\nfound 1 web\n", "{output}");
 }
 
 /// As 1.1's users wrote it, when zklock changed the variables.

@@ -130,6 +130,7 @@ fn background_processes_that_the_command_leaves_are_not_stopped() {
     let output = case.lock(&[], ["bash", "-c", script]).run();
     output.assert_code(3);
     assert!(output.closed, "{output}");
+    assert_eq!(case.contenders(), [""; 0]);
     let left = processes_of(case.marker());
     assert_eq!(left.len(), 2, "{left:?}");
     for (pid, name) in left {

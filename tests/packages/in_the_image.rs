@@ -36,50 +36,17 @@ fn exit_codes_in_the_image_are_the_command_s() {
     run(&["/absent"]).assert_code(127);
 }
 
+/// The probe that is killed is one whose `timeoutSeconds` are over.
 #[test]
-fn term_to_process_1_of_the_image_stops_the_command_and_releases() {
+fn process_1_of_the_image_answers_probes_reaps_orphans_and_stops_on_term() {
     let Some(container) = Container::new() else { return };
-    let (case, other) = (Case::new("image-term"), Case::new("image-term-other"));
+    let (case, other) = (Case::new("image"), Case::new("image-other"));
     let holder = other.holder();
     let running = hold(&case, &other, &container);
     let zklock = first_of(&running);
     if geteuid().is_root() {
         assert_eq!(status_of(zklock, "Uid").as_deref(), Some("65532\t65532\t65532\t65532"));
     }
-    kill(zklock, Signal::SIGTERM).expect("zklock");
-    let output = running.wait(DEADLINE);
-    output.assert_code(128 + 15).assert_stderr(&format!("{}: released", case.path()));
-    assert_eq!(case.contenders().len() + other.contenders().len(), 1);
-    end(holder);
-}
-
-/// For instance what a probe leaves behind that was killed after its `timeoutSeconds`.
-#[test]
-fn orphans_in_the_image_are_reaped() {
-    let Some(container) = Container::new() else { return };
-    let (case, other) = (Case::new("image-orphans"), Case::new("image-orphans-other"));
-    let holder = other.holder();
-    let running = hold(&case, &other, &container);
-    let zklock = first_of(&running);
-    let before = children_of(zklock).len();
-    // With the host's shell: only the processes are the container's.
-    let output = exec(zklock, &["--pid"], &["sh", "-c", "(sleep 0.1 &)"]);
-    assert!(output.status.success(), "{output:?}");
-    wait_until("the orphan to be reaped", DEADLINE, || {
-        zombies_below(zklock) == 0 && children_of(zklock).len() == before
-    });
-    kill(zklock, Signal::SIGTERM).expect("zklock");
-    running.wait(DEADLINE).assert_code(128 + 15);
-    end(holder);
-}
-
-#[test]
-fn probes_in_the_image_see_the_servers_and_the_lock() {
-    let Some(container) = Container::new() else { return };
-    let (case, other) = (Case::new("image-probes"), Case::new("image-probes-other"));
-    let holder = other.holder();
-    let running = hold(&case, &other, &container);
-    let zklock = first_of(&running);
     for (words, code) in [
         (&["--version"][..], 0),
         (&["status", "--exit-code", case.path()], 1),
@@ -95,19 +62,16 @@ fn probes_in_the_image_see_the_servers_and_the_lock() {
         };
         assert!(is_expected, "{words:?}: {status:?}: {said}");
     }
+    let before = children_of(zklock).len();
+    // With the host's shell: only the processes are the container's.
+    let output = exec(zklock, &["--pid"], &["sh", "-c", "(sleep 0.1 &)"]);
+    assert!(output.status.success(), "{output:?}");
+    wait_until("the orphan to be reaped", DEADLINE, || {
+        zombies_below(zklock) == 0 && children_of(zklock).len() == before
+    });
     kill(zklock, Signal::SIGTERM).expect("zklock");
-    running.wait(DEADLINE).assert_code(128 + 15);
+    let output = running.wait(DEADLINE);
+    output.assert_code(128 + 15).assert_stderr(&format!("{}: released", case.path()));
+    assert_eq!(case.contenders().len() + other.contenders().len(), 1);
     end(holder);
-}
-
-/// As an init container that lets a pod start once nobody migrates.
-#[test]
-fn an_init_container_of_the_image_waits_for_the_end_of_a_holder() {
-    let Some(container) = Container::new() else { return };
-    let case = Case::new("image-init");
-    let holder = case.holder();
-    let waiter = container.run(case.lock(&["-v", "--shared"], ["/zklock", "--version"])).spawn();
-    waiter.wait_for_line(": position ", DEADLINE);
-    end(holder);
-    waiter.wait(DEADLINE).assert_code(0).assert_stdout(VERSION);
 }

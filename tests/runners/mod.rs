@@ -1,7 +1,5 @@
 //! zklock under the programs that start it: CI runners, service managers, cron, timeout, ssh and others.
 
-mod flock;
 mod shells;
 mod systemd;
 mod tools;
-mod wrappers;

@@ -1,4 +1,4 @@
-//! zklock under stdbuf, script, strace and sudo, and what stdbuf and strace see of its command.
+//! zklock under stdbuf, script, strace, sudo, cron, timeout, nohup and setsid, and what stdbuf and strace see of its command.
 
 use crate::support::{
     Case, DEADLINE, Terminal, children_of, end, signal_printer, skip, wait_for, wait_until,
@@ -6,11 +6,17 @@ use crate::support::{
 use nix::sys::signal::{Signal, kill};
 use std::fs;
 use std::process::Command;
+use std::time::Duration;
 
 /// The words that run a program under this tool, before its command line; `None`, with a skip, if that isn't possible.
 fn under(case: &Case, tool: &str) -> Option<String> {
     let words = match tool {
         "stdbuf" => "exec stdbuf -oL".to_owned(),
+        "nohup" => "exec nohup".to_owned(),
+        "setsid" => "exec setsid --wait".to_owned(),
+        // The bare environment of cron.
+        "cron" => "exec env -i ZKLOCK_TEST_RUN=\"$ZKLOCK_TEST_RUN\" /bin/sh -c '\"$0\" \"$@\"'".to_owned(),
+        _ if tool.starts_with("timeout") => format!("exec {tool}"),
         "strace" => format!("exec strace -f -qq -o {}", case.dir().join("trace").display()),
         // As the same user, who may send it signals.
         "sudo" => "exec sudo -n --user \"$(id -un)\" --preserve-env=ZKLOCK_TEST_RUN".to_owned(),
@@ -34,15 +40,17 @@ fn under(case: &Case, tool: &str) -> Option<String> {
 }
 
 const TOOLS: [&str; 4] = ["stdbuf", "strace", "sudo", "script"];
+const OTHERS: [&str; 4] = ["cron", "timeout 60", "nohup", "setsid"];
 
 #[test]
 fn exit_code_input_and_output_pass_through() {
     let case = Case::new("tools");
-    for tool in TOOLS {
+    for tool in TOOLS.into_iter().chain(OTHERS) {
         let Some(prelude) = under(&case, tool) else { continue };
-        let command = ["sh", "-c", "read -r line; echo \"got $line\"; exit 7"];
+        let command = ["sh", "-c", "read -r line; echo \"got $line under $ZKLOCK_PATH\"; exit 7"];
         let run = case.lock(&[], command).prelude(&prelude).input(b"input\n").run();
-        run.assert_code(7).assert_stdout("got input");
+        run.assert_code(7).assert_stdout(&format!("got input under {}", case.path()));
+        assert!(TOOLS.contains(&tool) || run.stderr.is_empty(), "{tool}: {run}");
         assert!(run.closed, "{tool}: {run}");
         assert_eq!(case.contenders(), [""; 0], "{tool}");
     }
@@ -87,6 +95,30 @@ fn ctrl_c_ends_the_command_and_zklock_under_a_tool_with_a_terminal() {
         assert_eq!(terminal.text().matches("got INT").count(), 1, "{tool}");
         wait_until("the lock to be free", DEADLINE, || case.contenders().is_empty());
     }
+}
+
+/// timeout sends TERM twice: to zklock, and to zklock's process group.
+#[test]
+fn timeout_ends_a_command_and_a_waiter_and_leaves_nothing() {
+    let case = Case::new("timeout");
+    let pipeline = ["sh", "-c", "sleep 61 | sleep 62"];
+    let run = case.lock(&[], pipeline).prelude(&under(&case, "timeout 1").unwrap()).run();
+    run.assert_code(124);
+    assert!(run.closed && run.elapsed < Duration::from_secs(25), "{run}");
+    assert_eq!(case.contenders(), [""; 0]);
+    let deaf = ["bash", "-c", "trap '' TERM; while :; do sleep 0.1; done"];
+    // On a busy machine, the command takes a while to ignore TERM.
+    let run = case.lock(&[], deaf).prelude(&under(&case, "timeout -k 0.5 6").unwrap()).run();
+    run.assert_signal(Signal::SIGKILL);
+    let soon = Duration::from_secs(20);
+    case.observer().wait_for_contenders(case.path(), 0, soon);
+    let holder = case.holder();
+    for _ in 0..5 {
+        let run = case.lock(&[], ["echo", "ran"]).prelude(&under(&case, "timeout 0.3").unwrap()).run();
+        assert_eq!(run.assert_code(124).stdout, "");
+        case.observer().wait_for_contenders(case.path(), 1, soon);
+    }
+    end(holder);
 }
 
 /// sudo passes TERM on, and dies of it as its command did.
