@@ -1,7 +1,7 @@
 //! The content of the live line, and its removal.
 
 use super::screen::visible;
-use super::{LINE, end, host, on_terminal, second, waiter};
+use super::{LINE, end, host, on_terminal, waiter};
 use crate::support::{Case, DEADLINE, wait_until};
 use std::collections::HashSet;
 
@@ -20,20 +20,6 @@ fn the_live_line_shows_position_predecessor_and_what_is_left() {
     });
     end(holder);
     assert!(waiter.wait(DEADLINE).success());
-}
-
-#[test]
-fn the_live_line_follows_the_queue() {
-    let case = Case::new("line-third");
-    let holder = case.direct_holder(&["--label", "one"]);
-    let second = second(&case, "two");
-    let mut third = waiter(&case, &[], &["echo", "work"]);
-    third.expect(&format!("position 3, behind {}:{} (two)", host(), second.pid()), DEADLINE);
-    end(second);
-    third.expect(&format!("position 2, behind {}:{} (one)", host(), holder.pid()), DEADLINE);
-    end(holder);
-    assert!(third.wait(DEADLINE).success());
-    wait_until("the end of the output", DEADLINE, || visible(&third.text()) == ["work"]);
 }
 
 #[test]

@@ -6,6 +6,10 @@ use crate::support::{Case, DEADLINE};
 #[test]
 fn no_live_line_with_quiet_or_on_a_dumb_terminal() {
     let case = Case::new("line-none");
+    let mut free = super::on_terminal(&case, &[], &["echo", "work"]).in_terminal();
+    free.expect("work\r\n", DEADLINE);
+    assert!(free.wait(DEADLINE).success());
+    assert_eq!(free.text(), "work\r\n", "without a wait");
     for (options, environment) in
         [(&["-q"][..], "TERM=xterm"), (&[], "TERM=dumb"), (&[], "TERM="), (&["-q", "-w", "60"], "TERM=xterm")]
     {
@@ -31,13 +35,4 @@ fn no_live_line_without_a_terminal() {
     end(holder);
     let output = waiter.wait(DEADLINE);
     assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("work\n", ""));
-}
-
-#[test]
-fn no_live_line_without_a_wait() {
-    let case = Case::new("line-free");
-    let mut terminal = super::on_terminal(&case, &[], &["echo", "work"]).in_terminal();
-    terminal.expect("work\r\n", DEADLINE);
-    assert!(terminal.wait(DEADLINE).success());
-    assert_eq!(terminal.text(), "work\r\n");
 }

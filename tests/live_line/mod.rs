@@ -1,13 +1,12 @@
 //! The live line, which a terminal shows while zklock waits.
 
 mod content;
-mod cost;
 mod hidden;
 mod job_control;
 mod screen;
 mod servers;
 
-use crate::support::{Case, DEADLINE, Running, Terminal, Zklock, end, host, shared, wait_until};
+use crate::support::{Case, DEADLINE, Terminal, Zklock, end, host, shared, wait_until};
 
 /// A text that, without `-v`, only the live line contains.
 const LINE: &str = ": position ";
@@ -31,13 +30,4 @@ fn waiter(case: &Case, options: &[&str], command: &[&str]) -> Terminal {
 fn wait_until_watched(case: &Case, node: &str) {
     let node = format!("{}/{node}", case.path());
     wait_until("a waiter", DEADLINE, || shared().watchers_of(&node) == 2);
-}
-
-/// Starts a waiter without a terminal at the end of the queue.
-#[track_caller]
-fn second(case: &Case, label: &str) -> Running {
-    let ahead = case.contenders().pop().expect("a contender ahead");
-    let second = case.lock(&["--label", label], ["sleep", "60"]).spawn();
-    wait_until_watched(case, &ahead);
-    second
 }

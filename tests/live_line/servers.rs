@@ -1,39 +1,24 @@
 //! The live line of a wait for the servers.
 
-use super::{LINE, on_terminal};
-use crate::support::{Case, DEADLINE, Proxy, Server, holder, shared};
+use super::on_terminal;
+use crate::support::{Case, DEADLINE, Proxy, Server, shared};
 
 #[test]
-fn a_search_for_servers_shows_what_each_said_and_how_long_it_lasts_still() {
-    let proxy = Proxy::to(shared());
-    proxy.refuse_new(true);
-    let refusing = proxy.connect_string();
-    let case = Case::new("line-connecting");
-    let case = case.through(&format!("{refusing},nosuch.invalid:1"));
-    let mut terminal = on_terminal(&case, &["-w", "300"], &["echo", "work"]).in_terminal();
-    terminal.expect(&format!("zklock: {}: connecting for ", case.path()), DEADLINE);
-    terminal.expect(" s, 4 min ", DEADLINE);
-    terminal.expect(" left; ", DEADLINE);
-    terminal.expect(&format!("{refusing}: connection refused"), DEADLINE);
-    terminal.expect("nosuch.invalid:1: unknown host", DEADLINE);
-    terminal.expect("connecting for ", DEADLINE);
-    proxy.refuse_new(false);
-    terminal.expect("work\r\n", DEADLINE);
-    assert!(terminal.wait(DEADLINE).success());
-    assert_eq!(super::screen::visible(&terminal.text()), ["work"]);
-}
-
-#[test]
-fn a_subcommand_shows_a_search_for_servers_and_removes_the_line() {
+fn a_search_for_servers_is_shown_and_the_line_removed() {
     let proxy = Proxy::to(shared());
     let case = Case::new("line-subcommand");
     let hosts = proxy.connect_string();
     let case = case.through(&hosts);
-    for (subcommand, result) in [("status", "free"), ("revoke", "it is free"), ("forget", "no success")] {
+    for (words, result) in [
+        (&[case.path(), "echo", "work"][..], "work\r\n"),
+        (&["status", case.path()], "free"),
+        (&["revoke", case.path()], "it is free"),
+        (&["forget", case.path()], "no success"),
+    ] {
         proxy.refuse_new(true);
-        let zklock = case.zklock().env("TERM", "xterm").args(["--connect-timeout", "5m", subcommand]);
-        let mut terminal = zklock.arg(case.path()).prelude("stty cols 250").in_terminal();
-        terminal.expect("zklock: connecting for ", DEADLINE);
+        let zklock = case.zklock().env("TERM", "xterm").args(["--connect-timeout", "5m"]).args(words);
+        let mut terminal = zklock.prelude("stty cols 250").in_terminal();
+        terminal.expect("connecting for ", DEADLINE);
         terminal.expect(" s, 4 min ", DEADLINE);
         terminal.expect(&format!(" left; {hosts}: connection refused"), DEADLINE);
         terminal.expect("connecting for ", DEADLINE);
@@ -69,25 +54,6 @@ fn check_shows_that_it_waits_for_the_answer_of_a_server() {
     terminal.wait(DEADLINE);
     let visible = super::screen::visible(&terminal.text());
     assert!(!visible.iter().any(|line| line.contains("waiting for")), "{visible:?}");
-}
-
-#[test]
-fn a_waiter_shows_that_the_servers_are_silent() {
-    let server = Server::start();
-    let case = Case::on(&server, "line-silent");
-    let holder = holder(&case, &["--label", "one"]);
-    case.wait_for_held_since(1);
-    let options = ["--session-timeout", "6"];
-    let mut terminal = on_terminal(&case, &options, &["echo", "work"]).in_terminal();
-    terminal.expect(LINE, DEADLINE);
-    server.freeze();
-    terminal.expect(": no connection to the servers for ", DEADLINE);
-    terminal.expect("accepts connections but doesn't answer", DEADLINE);
-    server.thaw();
-    terminal.expect(LINE, DEADLINE);
-    drop(holder);
-    terminal.send(b"\x03");
-    terminal.wait(DEADLINE);
 }
 
 #[test]

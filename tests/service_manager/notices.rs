@@ -50,32 +50,6 @@ fn a_standby_tells_its_state_and_the_command_that_it_is_ready() {
     }
 }
 
-#[test]
-fn the_manager_is_told_why_the_command_is_stopped() {
-    let case = Case::new("notices-stop");
-    let manager = Manager::new(&case);
-    let command = ["sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"];
-    let running = case.lock(&["--kill-after", "2"], command).env("NOTIFY_SOCKET", &manager.name).spawn();
-    running.wait_for_stdout("ready", DEADLINE);
-    case.zklock().args(["revoke", case.path()]).run().assert_code(0);
-    let stopped = manager.wait_for("being stopped");
-    assert!(stopped.contains(": the lock is revoked by "), "{stopped}");
-    assert!(stopped.contains("EXTEND_TIMEOUT_USEC="), "{stopped}");
-    running.wait(DEADLINE).assert_code(123);
-}
-
-#[test]
-fn servers_that_do_not_answer_are_told() {
-    let case = Case::new("notices-refused");
-    let manager = Manager::new(&case);
-    let lock = case.zklock().args(["-z", "127.0.0.1:1", case.path(), "true"]);
-    let running = lock.env("NOTIFY_SOCKET", &manager.name).spawn();
-    let told = manager.wait_for("; 127.0.0.1:1: connection refused\n");
-    assert!(status(&told).unwrap().starts_with(&format!("{}: connecting for ", case.path())), "{told}");
-    running.signal(Signal::SIGTERM);
-    running.wait(DEADLINE);
-}
-
 /// Nobody reads the socket, or it is gone before the start or later.
 #[test]
 fn a_manager_that_takes_no_notices_holds_nothing_up() {
@@ -114,33 +88,6 @@ fn another_contender_can_not_speak_for_zklock() {
     assert!(status(&told).unwrap().contains("behind somebody?READY=1?MAINPID=1"), "{told}");
     case.observer().delete(&node);
     waiter.wait(DEADLINE).assert_code(0);
-}
-
-/// The state is the command's, which the inner zklock is a part of.
-#[test]
-fn a_zklock_inside_the_command_leaves_the_state_alone() {
-    let case = Case::new("notices-inside");
-    let manager = Manager::new(&case);
-    let inner = format!("{}-inner", case.path());
-    let holder = case.zklock().args([&inner, "--", "sh", "-c", "echo up; sleep 60"]).spawn();
-    holder.wait_for_stdout("up", DEADLINE);
-    let script = format!(
-        "echo ready; zklock() {{ {} \"$@\"; }}; zklock {inner} true; zklock $ZKLOCK_PATH true",
-        env!("CARGO_BIN_EXE_zklock")
-    );
-    let outer = case.lock(&[], ["sh", "-c", &script]);
-    let outer = outer.env("NOTIFY_SOCKET", &manager.name).env("ZKLOCK_ZOOKEEPER", case.hosts()).spawn();
-    outer.wait_for_stdout("ready", DEADLINE);
-    let acquired = manager.wait_for("acquired");
-    let waits = manager.wait_for("EXTEND_TIMEOUT_USEC=");
-    assert_eq!(status(&waits), None);
-    case.observer().wait_for_contenders(&inner, 2, DEADLINE);
-    holder.signal(Signal::SIGTERM);
-    holder.wait(DEADLINE);
-    outer.wait(DEADLINE).assert_code(0);
-    let told = manager.told();
-    let last = told.iter().rfind(|notice| status(notice).is_some());
-    assert_eq!(last, Some(&acquired), "{told:?}");
 }
 
 #[test]
