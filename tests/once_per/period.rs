@@ -20,25 +20,26 @@ fn the_command_is_skipped_within_the_period_and_runs_after_it() {
 }
 
 #[test]
-fn a_skip_is_explained_except_with_quiet() {
-    let case = Case::new("once-said");
-    run(&case, HOUR, "true").assert_code(0);
-    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
-    let output = run(&case, HOUR, "echo ran");
-    output.assert_stderr(case.path()).assert_stderr(&format!(" ago on {host}, and once per 1h is enough"));
-    let output = run(&case, &["-q", "-E", "0", "--once-per", "3600"], "echo ran");
-    assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("", ""));
-}
-
-#[test]
-fn a_skip_has_the_exit_code_of_a_busy_lock() {
+fn a_skip_is_explained_and_has_the_exit_code_of_a_busy_lock() {
     let case = Case::new("once-code");
     run(&case, HOUR, "true").assert_code(0);
-    for (options, code) in [(&["-E", "0"][..], 0), (&["-E", "7"], 7), (&["-n"], 124), (&["-n", "-E", "3"], 3)]
-    {
-        assert_skipped(&run(&case, &[options, HOUR].concat(), "echo ran"), code);
+    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
+    for (options, code) in [
+        (&[][..], 124),
+        (&["-E", "0"], 0),
+        (&["-E", "7"], 7),
+        (&["-n"], 124),
+        (&["-n", "-E", "3"], 3),
+        (&["-w", "15"], 124),
+    ] {
+        let output = run(&case, &[options, HOUR].concat(), "echo ran");
+        assert_skipped(&output, code);
+        output
+            .assert_stderr(case.path())
+            .assert_stderr(&format!(" ago on {host}, and once per 1h is enough"));
     }
-    assert_skipped(&run(&case, &[&["-w", "15"], HOUR].concat(), "echo ran"), 124);
+    let output = run(&case, &[&["-q", "-E", "0"], HOUR].concat(), "echo ran");
+    assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("", ""));
 }
 
 #[test]

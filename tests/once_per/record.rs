@@ -54,19 +54,6 @@ fn a_holder_that_lost_its_node_records_no_success() {
     }
 }
 
-#[test]
-fn a_record_that_cannot_be_written_keeps_the_command_s_exit_code() {
-    let case = Case::new("once-acl");
-    case.observer().mkdirs("/t");
-    let acl = vec![zookeeper::Acl::new(zookeeper::Permission::READ, "world", "anyone")];
-    let mode = zookeeper::CreateMode::Persistent;
-    case.observer().create_with_acl(&record(&case), "", mode, acl).unwrap();
-    let output = run(&case, MOMENT, "echo ran");
-    assert_eq!(output.assert_code(0).stdout, "ran\n");
-    output.assert_stderr("the success could not be recorded");
-    assert!(case.contenders().is_empty());
-}
-
 /// The node may be unrelated, or written by a later version.
 #[test]
 fn an_unknown_record_still_counts_by_its_time() {
