@@ -1,31 +1,7 @@
 //! `--force` deletes the node, if it is still the one that was chosen.
 
-use super::{holder, revoke, waiter};
 use crate::support::{At, Case, DEADLINE, Proxy, op, shared};
 use zookeeper::{Acl, CreateMode, Permission};
-
-#[test]
-fn the_holder_s_node_is_deleted_and_the_holder_stops() {
-    let case = Case::new("force");
-    let holder = holder(&case, &[]);
-    let output = revoke(&case, &["--force"]);
-    assert!(output.assert_code(0).stdout.ends_with(": its node is deleted\n"), "{output}");
-    holder.wait(DEADLINE).assert_code(123).assert_stderr("its node was deleted by another client");
-    assert!(case.contenders().is_empty());
-}
-
-#[test]
-fn force_with_all_deletes_every_node_and_no_waiter_runs() {
-    let case = Case::new("force-all");
-    let holder = holder(&case, &[]);
-    let waiters = [waiter(&case, 2).0, waiter(&case, 3).0];
-    let output = revoke(&case, &["--force", "--all"]);
-    assert_eq!(output.assert_code(0).stdout.matches("its node is deleted").count(), 3);
-    for waiter in waiters {
-        assert_eq!(waiter.wait(DEADLINE).assert_code(125).stdout, "");
-    }
-    holder.wait(DEADLINE).assert_code(123);
-}
 
 /// The node's data changes just before the delete: it is still the same node.
 #[test]

@@ -21,23 +21,6 @@ fn a_revoked_holder_stops_and_names_the_revoker() {
 }
 
 #[test]
-fn the_next_contender_runs_when_the_revoked_holder_has_stopped() {
-    let case = Case::new("revoke-next");
-    let history = case.dir().join("order");
-    let log = history.display();
-    let job =
-        format!("trap 'sleep 0.2; echo first ended >>{log}; exit 0' TERM; echo running; sleep 60 & wait");
-    let holder = case.lock(&[], ["sh", "-c", &job]).spawn();
-    holder.wait_for_stdout("running", DEADLINE);
-    let next = case.lock(&[], ["sh", "-c", &format!("echo next began >>{log}")]).spawn();
-    case.wait_for_contenders(2);
-    revoke(&case, &[]).assert_code(0);
-    holder.wait(DEADLINE).assert_code(123);
-    next.wait(DEADLINE).assert_code(0);
-    assert_eq!(std::fs::read_to_string(&history).unwrap(), "first ended\nnext began\n");
-}
-
-#[test]
 fn a_second_revoke_says_that_the_holder_was_asked_before() {
     let case = Case::new("revoke-twice");
     let holder = deaf_holder(&case, &[]);

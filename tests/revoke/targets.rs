@@ -1,23 +1,75 @@
 //! The contenders that `revoke` chooses: the holder, or the ones that the options name.
 
-use super::{end, holder, revoke, waiter};
-use crate::support::{At, Case, DEADLINE, Proxy, Zklock, op, shared};
+use super::{end, holder, revoke};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, Zklock, op, shared, try_rows};
+
+/// What the contenders ask for, how many of them hold the lock, the options of `revoke`, whom it asks in which order, its exit
+/// code, and what it says of each of them, or at all. `NODE` and `NAME` are the last contender's.
+type Row = (&'static [&'static str], usize, &'static str, &'static [usize], i32, &'static str);
+
+const ASKED: &str = ": asked to stop";
+const DELETED: &str = ": its node is deleted";
+const SEVERAL: &str = "2 hold it; name one with --node, or all with --all";
+
+/// From the end of the queue, so that no waiter runs. To add a row, add a line.
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    (&["-x", "-x"],                 1, "",              &[0],       0,   ASKED),
+    (&["-x", "-x", "-x"],           1, "--waiting",     &[2, 1],    0,   ASKED),
+    (&["-x"],                       1, "--waiting",     &[],        1,   "nobody waits for it"),
+    (&["-x", "-x", "-x"],           1, "--all",         &[2, 1, 0], 0,   ASKED),
+    (&["-x", "-x", "-x"],           1, "--force --all", &[2, 1, 0], 0,   DELETED),
+    (&["-x"],                       1, "--force",       &[0],       0,   DELETED),
+    (&["-x", "-x"],                 1, "--node NAME",   &[1],       0,   ASKED),
+    (&["-x", "-x"],                 1, "--node NODE",   &[1],       0,   ASKED),
+    (&["--slots=2", "--slots=2"],   2, "--all",         &[1, 0],    0,   ASKED),
+    (&["-s", "-s"],                 2, "",              &[],        125, SEVERAL),
+    (&["-s", "-s"],                 2, "--node NAME",   &[1],       0,   ASKED),
+];
 
 #[test]
-fn a_waiter_can_be_revoked_by_its_node_name() {
-    let case = Case::new("revoke-node");
-    let holder = holder(&case, &[]);
-    for full in [false, true] {
-        let (waiter, node) = waiter(&case, 2);
-        let node = if full { format!("{}/{node}", case.path()) } else { node };
-        assert!(revoke(&case, &["--node", &node]).assert_code(0).stdout.contains("asked to stop"));
-        let output = waiter.wait(DEADLINE);
-        output.assert_code(125).assert_stderr("its place in the queue was revoked by");
-        assert_eq!(output.stdout, "");
-        case.wait_for_contenders(1);
-        assert!(holder.is_running());
+fn revoke_asks_the_holder_or_whom_its_options_name() {
+    try_rows(ROWS.iter().copied(), try_row);
+}
+
+fn try_row((kinds, holders, options, asked, code, says): Row) {
+    let case = Case::new("revoke-targets");
+    let contenders: Vec<Running> = (0..kinds.len())
+        .map(|place| {
+            let running = case.lock(&[kinds[place]], ["sh", "-c", "echo runs; exec sleep 60"]).spawn();
+            case.wait_for_contenders(place + 1);
+            if place < holders {
+                running.wait_for_stdout("runs", DEADLINE);
+            }
+            running
+        })
+        .collect();
+    let name = case.contenders().pop().unwrap();
+    let options = options.replace("NODE", &format!("{}/{name}", case.path())).replace("NAME", &name);
+    let output = revoke(&case, &options.split_whitespace().collect::<Vec<_>>());
+    output.assert_code(code);
+    let lines: Vec<&str> = output.stdout.lines().collect();
+    assert_eq!(lines.len(), asked.len(), "{options}: {output}");
+    for (line, place) in lines.iter().zip(asked) {
+        assert!(line.contains(&format!(":{} ", contenders[*place].pid())) && line.ends_with(says), "{line}");
     }
-    end(holder);
+    assert!(!asked.is_empty() || output.stderr == format!("zklock: {}: {says}\n", case.path()), "{output}");
+    for (place, running) in contenders.into_iter().enumerate().rev() {
+        if !asked.contains(&place) {
+            assert!(running.is_running(), "{options}: {place}");
+            end(running);
+            continue;
+        }
+        let output = running.wait(DEADLINE);
+        let (code, reason) = match (place < holders, says) {
+            (true, DELETED) => (123, "its node was deleted by another client"),
+            (true, _) => (123, "the lock is revoked by"),
+            (false, DELETED) => (125, ""),
+            (false, _) => (125, "its place in the queue was revoked by"),
+        };
+        output.assert_code(code).assert_stderr(reason);
+        assert_eq!(output.stdout, if place < holders { "runs\n" } else { "" }, "{options}: {place}");
+    }
 }
 
 #[test]
@@ -41,71 +93,6 @@ fn a_contender_that_is_asked_before_it_knows_of_its_own_node_never_runs() {
 }
 
 #[test]
-fn revoke_waiting_leaves_the_holder_alone() {
-    let case = Case::new("revoke-waiting");
-    let nobody = format!("zklock: {}: nobody waits for it\n", case.path());
-    assert_eq!(revoke(&case, &["--waiting"]).assert_code(1).stderr, nobody);
-    let holder = holder(&case, &[]);
-    let waiters = [waiter(&case, 2).0, waiter(&case, 3).0];
-    let output = revoke(&case, &["--waiting"]);
-    let asked = |line: &str| waiters.iter().position(|one| line.contains(&format!(":{} ", one.pid())));
-    let lines: Vec<_> = output.assert_code(0).stdout.lines().map(asked).collect();
-    assert_eq!(lines, [Some(1), Some(0)], "{output}");
-    for waiter in waiters {
-        assert_eq!(waiter.wait(DEADLINE).assert_code(125).stdout, "");
-    }
-    case.wait_for_contenders(1);
-    assert!(holder.is_running());
-    assert_eq!(revoke(&case, &["--waiting"]).assert_code(1).stderr, nobody);
-    end(holder);
-}
-
-#[test]
-fn revoke_all_starts_at_the_end_of_the_queue_so_that_no_waiter_runs() {
-    let case = Case::new("revoke-all");
-    let holder = holder(&case, &[]);
-    let waiters = [waiter(&case, 2).0, waiter(&case, 3).0];
-    let pids = [waiters[1].pid(), waiters[0].pid(), holder.pid()];
-    let output = revoke(&case, &["--all"]);
-    let lines: Vec<&str> = output.assert_code(0).stdout.lines().collect();
-    assert_eq!(lines.len(), 3, "{output}");
-    for (line, pid) in lines.iter().zip(pids) {
-        assert!(line.contains(&format!(":{pid} ")) && line.ends_with(": asked to stop"), "{line}");
-    }
-    for waiter in waiters {
-        assert_eq!(waiter.wait(DEADLINE).assert_code(125).stdout, "");
-    }
-    holder.wait(DEADLINE).assert_code(123);
-}
-
-#[test]
-fn with_several_holders_revoke_needs_a_node_or_all() {
-    let case = Case::new("revoke-several");
-    let holders = [holder(&case, &["-s"]), holder(&case, &["-s"])];
-    let output = revoke(&case, &[]);
-    output.assert_code(125).assert_stderr("2 hold it").assert_stderr("--node").assert_stderr("--all");
-    output.assert_stderr(case.path());
-    assert!(holders.iter().all(crate::support::Running::is_running));
-    let [first, second] = holders;
-    let nodes = case.contenders();
-    revoke(&case, &["--node", &nodes[1]]).assert_code(0);
-    second.wait(DEADLINE).assert_code(123);
-    // With a single holder left, no option is needed.
-    revoke(&case, &[]).assert_code(0);
-    first.wait(DEADLINE).assert_code(123);
-}
-
-#[test]
-fn a_holder_of_a_slot_can_be_revoked() {
-    let case = Case::new("revoke-slots");
-    let holders = [holder(&case, &["--slots", "2"]), holder(&case, &["--slots", "2"])];
-    revoke(&case, &["--all"]).assert_code(0);
-    for holder in holders {
-        holder.wait(DEADLINE).assert_code(123).assert_stderr("revoked by");
-    }
-}
-
-#[test]
 fn without_a_holder_no_node_is_marked_and_the_code_is_1() {
     let case = Case::new("revoke-nobody");
     for words in [&[][..], &["--all"], &["--force"], &["--all", "--force"]] {
@@ -118,6 +105,10 @@ fn without_a_holder_no_node_is_marked_and_the_code_is_1() {
         let output = revoke(&case, words);
         output.assert_code(1).assert_stderr("no contender has the node").assert_stderr("zklock status");
     }
+    let blank = case.zklock().args(["revoke", "/t/a b", "--node", "x"]).run();
+    blank
+        .assert_code(1)
+        .assert_stderr("no contender has the node x; 'zklock status \"/t/a b\"' shows who there is\n");
     assert!(job.is_running());
     end(job);
 }
@@ -134,7 +125,9 @@ fn a_node_elsewhere_is_refused_before_anything_is_touched() {
     {
         for words in [&[][..], &["--force"]] {
             let output = revoke(&case, &[&["--node", &node], words].concat());
-            output.assert_code(125).assert_stderr(&format!("'{node}' isn't a node of {path}"));
+            output.assert_code(125).assert_stderr(&format!(
+                "'{node}' isn't a node of {path}; give the lock that it belongs to, or its name"
+            ));
         }
     }
     assert!(job.is_running());
