@@ -9,8 +9,11 @@ fn another_session_timeout_than_the_one_asked_for_is_told() {
     let limits = ["minSessionTimeout=20000", "maxSessionTimeout=40000"];
     let server = Server::builder().config(limits[0]).config(limits[1]).start();
     let case = Case::on(&server, "check-clamped");
-    for (asked, granted) in [("1", 20.0), ("100", 40.0)] {
-        let output = check(&case, &["--json", "--session-timeout", asked]).run();
+    for (words, asked, granted) in [
+        (["check", "--json", "--session-timeout", "1"], "1", 20.0),
+        (["--session-timeout", "100", "check", "--json"], "100", 40.0),
+    ] {
+        let output = case.zklock().args(words).run();
         let document = json(output.assert_code(1));
         assert_eq!(document["session"]["asked"].as_f64().unwrap().to_string(), asked);
         assert_eq!(document["session"]["granted"], granted);

@@ -98,12 +98,3 @@ fn quietly_only_faults_are_told() {
     let output = check(&case, &["-q", "--session-timeout", "100"]).run();
     assert_eq!(output.assert_code(1).stdout.lines().count(), 1, "{output}");
 }
-
-#[test]
-fn the_session_timeout_may_stand_before_the_subcommand_and_behind_it() {
-    let case = Case::new("check-options");
-    for words in [["--session-timeout", "20", "check"], ["check", "--session-timeout", "20"]] {
-        let output = case.zklock().args(words).run();
-        assert_line(output.assert_code(0), "ok", "session", "timeout 20s");
-    }
-}

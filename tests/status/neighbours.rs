@@ -17,57 +17,44 @@ fn assert_contender(contender: &Value, state: &str, mode: &str, naming: &str) {
     assert!(contender["fencing_token"].as_i64().unwrap() > 0 && contender["pid"].is_null(), "{contender}");
 }
 
-#[test]
-fn a_curator_mutex_is_shown_with_its_address() {
-    let case = Case::new("status-mutex");
-    let held = curator().take("mutex", case.path());
-    held.wait_held();
-    let waits = curator().take("mutex", case.path());
-    case.wait_for_contenders(2);
-    let seen = contenders(&case);
-    assert_contender(&seen[0], "held", "exclusive", "curator");
-    assert_contender(&seen[1], "waiting", "exclusive", "curator");
-    let address = case.observer().data(&format!("{}/{}", case.path(), case.contenders()[0])).unwrap();
-    assert_eq!(seen[0]["host"], address.as_str());
-    assert!(status(&case, &[case.path()]).stdout.contains(&address));
-    held.give();
-    waits.wait_held();
-    waits.give();
-}
+/// The kinds of locks, of which the last one waits, each with its mode, and their naming.
+type Row = (&'static [(&'static str, &'static str)], &'static str);
+
+const ROWS: &[Row] = &[
+    (&[("mutex", "exclusive"), ("mutex", "exclusive")], "curator"),
+    (&[("read", "shared"), ("read", "shared"), ("write", "exclusive")], "curator-rw"),
+    (&[("read", "shared"), ("write", "exclusive")], "kazoo"),
+];
 
 #[test]
-fn curator_s_readers_and_writers_are_distinguished() {
-    let case = Case::new("status-rw");
-    let readers = [curator().take("read", case.path()), curator().take("read", case.path())];
-    readers.iter().for_each(crate::support::NeighbourLock::wait_held);
-    let writer = curator().take("write", case.path());
-    case.wait_for_contenders(3);
-    let seen = contenders(&case);
-    for reader in &seen[..2] {
-        assert_contender(reader, "held", "shared", "curator-rw");
+fn locks_of_curator_and_kazoo_are_shown_with_their_kind_and_what_their_nodes_say() {
+    for (kinds, naming) in ROWS {
+        let case = Case::new("status-neighbours");
+        let neighbour = if *naming == "kazoo" { kazoo() } else { curator() };
+        let mut locks = Vec::new();
+        for (place, (kind, _)) in kinds.iter().enumerate() {
+            locks.push(neighbour.take(kind, case.path()));
+            case.wait_for_contenders(place + 1);
+        }
+        let waiter = locks.pop().unwrap();
+        locks.iter().for_each(crate::support::NeighbourLock::wait_held);
+        let seen = contenders(&case);
+        let text = status(&case, &["--exit-code", case.path()]).assert_code(1).stdout.clone();
+        assert!(text.contains(&format!("held by {}, 1 waiting", locks.len())), "{text}");
+        for (place, (_, mode)) in kinds.iter().enumerate() {
+            let state = if place < locks.len() { "held" } else { "waiting" };
+            assert_contender(&seen[place], state, mode, naming);
+            // Curator's nodes have the client's address, and kazoo's nothing.
+            let data =
+                case.observer().data(&format!("{}/{}", case.path(), case.contenders()[place])).unwrap();
+            assert_eq!(seen[place]["host"].as_str().unwrap_or_default(), data);
+            assert!(text.contains(&data) && seen[place]["label"].is_null(), "{text}");
+            assert_eq!(data.is_empty(), *naming == "kazoo");
+        }
+        locks.into_iter().for_each(crate::support::NeighbourLock::give);
+        waiter.wait_held();
+        waiter.give();
     }
-    assert_contender(&seen[2], "waiting", "exclusive", "curator-rw");
-    readers.into_iter().for_each(crate::support::NeighbourLock::give);
-    writer.wait_held();
-    writer.give();
-}
-
-#[test]
-fn kazoo_s_locks_are_shown_without_an_owner() {
-    let case = Case::new("status-kazoo");
-    let reader = kazoo().take("read", case.path());
-    reader.wait_held();
-    let writer = kazoo().take("write", case.path());
-    case.wait_for_contenders(2);
-    let seen = contenders(&case);
-    assert_contender(&seen[0], "held", "shared", "kazoo");
-    assert_contender(&seen[1], "waiting", "exclusive", "kazoo");
-    assert!(seen[0]["host"].is_null() && seen[0]["label"].is_null(), "{}", seen[0]);
-    let text = status(&case, &["--exit-code", case.path()]).assert_code(1).stdout.clone();
-    assert!(text.contains("held by 1, 1 waiting"), "{text}");
-    reader.give();
-    writer.wait_held();
-    writer.give();
 }
 
 #[test]

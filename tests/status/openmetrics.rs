@@ -20,11 +20,13 @@ fn metrics(case: &Case, paths: &[&str]) -> Option<Metrics> {
 }
 
 #[test]
-fn a_queue_has_its_numbers_and_a_free_lock_has_zeros() {
+fn a_queue_has_its_numbers_and_a_free_lock_of_any_name_has_zeros() {
     let case = Case::new("metrics");
-    let free = format!("{}-free", case.path());
+    let free = format!("{}/\"a\\nb\" {{x=\"1\"}} \u{fc}#,", case.path());
     let contenders = vec![holder(&case, &[]), waiter(&case, &[], 2), waiter(&case, &["-s"], 3)];
     case.wait_for_held_since(1);
+    let output = status(&case, &["--openmetrics", "--exit-code", case.path()]);
+    assert!(output.assert_code(1).stdout.ends_with("# EOF\n"), "{output}");
     let Some(seen) = metrics(&case, &[case.path(), &free, case.path()]) else { return end_all(contenders) };
     for (path, holders, waiters) in [(case.path(), 1.0, 2.0), (free.as_str(), 0.0, 0.0)] {
         assert_eq!(seen.of(HOLDERS, path), Some(holders), "{seen:?}");
@@ -40,15 +42,6 @@ fn a_queue_has_its_numbers_and_a_free_lock_has_zeros() {
     assert_eq!(seen.whole(ANSWERED), Some(1.0));
     assert_eq!(seen.len(), 9, "{seen:?}");
     end_all(contenders);
-}
-
-#[test]
-fn paths_with_quotes_and_backslashes_come_back_whole() {
-    let case = Case::new("metrics-escaped");
-    let path = format!("{}/\"a\\nb\" {{x=\"1\"}} \u{fc}#,", case.path());
-    if let Some(seen) = metrics(&case, &[&path]) {
-        assert_eq!(seen.paths(HOLDERS), [path.as_str()]);
-    }
 }
 
 /// A monitor sees it, and so does a cron job.
@@ -75,13 +68,4 @@ fn a_queue_that_is_hidden_has_no_numbers_and_the_exit_code_says_so() {
     let Some(seen) = Metrics::parse(&output.stdout) else { return };
     assert_eq!(seen.paths(HOLDERS), [case.path()]);
     assert_eq!(seen.whole(ANSWERED), Some(1.0));
-}
-
-#[test]
-fn metrics_go_with_the_exit_code() {
-    let case = Case::new("metrics-usage");
-    let contenders = vec![holder(&case, &[])];
-    let output = status(&case, &["--openmetrics", "--exit-code", case.path()]);
-    assert!(output.assert_code(1).stdout.ends_with("# EOF\n"), "{output}");
-    end_all(contenders);
 }

@@ -4,19 +4,6 @@ use super::{end, holder};
 use crate::support::{At, Case, DEADLINE, Proxy, shared};
 use nix::sys::signal::Signal;
 
-/// As in `status | head`: a reader that has read enough needs no error message.
-#[test]
-fn a_closed_stdout_ends_status_without_a_message() {
-    let case = Case::new("status-pipe");
-    let closed_pipe = "exec 3> >(:); wait $!; exec >&3";
-    for words in [&["status", "/t/a"][..], &["status", "--json", "/t/a"], &["man"], &["completions", "bash"]]
-    {
-        let output = case.zklock().args(words).prelude(closed_pipe).run();
-        output.assert_signal(Signal::SIGPIPE);
-        assert_eq!(output.stderr, "", "{words:?}");
-    }
-}
-
 #[test]
 fn a_closed_stdout_ends_a_watch_at_the_next_change() {
     let case = Case::new("status-pipe-watch");
