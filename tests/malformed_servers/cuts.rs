@@ -1,7 +1,6 @@
 //! A connection that ends at any byte of what the server says.
 
-use super::cutter::Cutter;
-use crate::support::{Case, DEADLINE, Output, shared};
+use crate::support::{Case, DEADLINE, Output, Proxy, shared};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -19,12 +18,13 @@ const PATIENT: &[&str] = &["--session-timeout", "30", "--connect-timeout", "60"]
 
 /// One zklock whose first `cut` connections end after so many bytes.
 #[track_caller]
-fn run(cut: usize, bytes: usize, options: &[&str]) -> (Output, Cutter) {
-    let cutter = Cutter::new(shared(), cut, bytes);
-    let case = Case::new("cut").through(cutter.address());
+fn run(cut: usize, bytes: usize, options: &[&str]) -> (Output, Proxy) {
+    let proxy = Proxy::to(shared());
+    proxy.cut_after(cut, bytes);
+    let case = Case::new("cut").through(&proxy.connect_string());
     let output = case.lock(options, ["echo", "ran"]).spawn().wait(DEADLINE);
     assert!(!output.stderr.contains("panicked"), "after {bytes} bytes: {output}");
-    (output, cutter)
+    (output, proxy)
 }
 
 /// Does it for all of them, many at once; panics if one of them does.
@@ -40,16 +40,16 @@ fn in_parallel(all: &[usize], work: impl Fn(usize) + Sync) {
 
 #[test]
 fn wherever_a_connection_ends_the_command_runs_once_and_nothing_is_left() {
-    let (output, cutter) = run(0, 0, PATIENT);
+    let (output, proxy) = run(0, 0, PATIENT);
     assert_eq!(output.assert_code(0).stdout, "ran\n");
-    let whole = cutter.passed();
+    let whole = proxy.passed();
     assert!(whole > 2 * EACH, "what a server says to one that is alone: {whole}");
     let bytes: Vec<_> = (0..EACH).chain((EACH..whole).step_by(STRIDE)).collect();
     in_parallel(&bytes, |bytes| {
-        let (output, cutter) = run(1, bytes, PATIENT);
+        let (output, proxy) = run(1, bytes, PATIENT);
         assert_eq!(output.assert_code(0).stdout, "ran\n", "after {bytes} bytes: {output}");
         // At the end there may be nothing left to come back for, and no two runs are of one length.
-        assert!(bytes > EACH || cutter.connections() > 1, "after {bytes} bytes: {output}");
+        assert!(bytes > EACH || proxy.accepted() > 1, "after {bytes} bytes: {output}");
     });
 }
 

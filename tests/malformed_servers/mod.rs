@@ -6,7 +6,6 @@ mod attacked;
 pub(crate) mod attacker;
 mod closing;
 mod cuts;
-mod cutter;
 mod flood;
 mod handshake;
 mod old_server;

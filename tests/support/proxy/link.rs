@@ -20,6 +20,8 @@ const CONNECT_XID: i32 = i32::MIN;
 pub(super) struct Link {
     client: TcpStream,
     server: TcpStream,
+    /// How many connections there were before.
+    number: usize,
     cut: AtomicBool,
     /// The connection is cut when the reply with this xid arrives.
     swallow: Mutex<Option<i32>>,
@@ -35,7 +37,8 @@ impl Link {
         client.set_nodelay(true)?;
         server.set_nodelay(true)?;
         let (cut, swallow, asked) = (AtomicBool::new(false), Mutex::default(), Mutex::default());
-        let link = Arc::new(Self { client, server, cut, swallow, asked });
+        let number = shared.look().accepted;
+        let link = Arc::new(Self { client, server, number, cut, swallow, asked });
         for way in [Way::ToServer, Way::ToClient] {
             let (sender, queue) = channel();
             let source = link.source(way).try_clone()?;
@@ -69,7 +72,10 @@ impl Link {
     }
 
     fn write(&self, way: Way, queue: &Queue, shared: &Shared) {
-        let mut first = true;
+        let (mut first, mut left) = (true, self.budget(way, shared));
+        if left == 0 {
+            return self.cut();
+        }
         for (arrival, packet) in queue {
             let passes = shared.wait_for_passage(way, arrival, self)
                 && match way {
@@ -80,8 +86,13 @@ impl Link {
                 return self.cut();
             }
             first = false;
-            if self.target(way).write_all(&packet.bytes).is_err() {
+            let length = packet.bytes.len().min(left);
+            left -= length;
+            if self.target(way).write_all(&packet.bytes[..length]).is_err() || left == 0 {
                 return self.cut();
+            }
+            if way == Way::ToClient && self.number == 0 {
+                shared.change(|rules| rules.passed += length);
             }
             if way == Way::ToClient {
                 self.count_answer(&packet, shared);
@@ -91,6 +102,12 @@ impl Link {
         if shared.wait_for_passage(way, Instant::now(), self) {
             self.target(way).shutdown(Shutdown::Write).ok();
         }
+    }
+
+    /// After how many bytes this way the connection ends.
+    fn budget(&self, way: Way, shared: &Shared) -> usize {
+        let (connections, bytes) = shared.look().cuts;
+        if way == Way::ToClient && self.number < connections { bytes } else { usize::MAX }
     }
 
     /// Whether a request is forwarded to the server.

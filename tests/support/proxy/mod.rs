@@ -138,6 +138,16 @@ impl Proxy {
         self.shared.change(|rules| rules.once.push(Rule { ops, skip, at }));
     }
 
+    /// Ends the first so many connections after so many bytes from the server, in the middle of a packet too.
+    pub(crate) fn cut_after(&self, connections: usize, bytes: usize) {
+        self.shared.change(|rules| rules.cuts = (connections, bytes));
+    }
+
+    /// How many bytes the server sent on the first connection.
+    pub(crate) fn passed(&self) -> usize {
+        self.look().passed
+    }
+
     /// Cancels the faults that have not happened yet.
     pub(crate) fn never_mind(&self) {
         self.shared.change(|rules| rules.once.clear());

@@ -36,6 +36,10 @@ pub(super) struct Rules {
     /// Whether the stream carries another protocol than the client protocol.
     pub(super) raw: bool,
     pub(super) once: Vec<Rule>,
+    /// The first so many connections end after so many bytes from the server.
+    pub(super) cuts: (usize, usize),
+    /// How many bytes the server sent on the first connection.
+    pub(super) passed: usize,
     /// How many rules have been carried out.
     pub(super) fired: usize,
     /// Whether a request is being held.
