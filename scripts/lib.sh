@@ -61,6 +61,20 @@ need_commands() {
     done
 }
 
+# --- processes ------------------------------------------------------------------------------------------
+
+# Words before a command. A background process of a script ignores INT, also if this script is one, and its zklocks would
+# too. `env` undoes that if it has the option.
+clean=(env --default-signal)
+"${clean[@]}" true 2>/dev/null || clean=()
+
+# start_zookeeper start|ensemble DIRECTORY: prints the connect string. What scripts/zookeeper says goes to DIRECTORY.log.
+start_zookeeper() {
+    local line
+    line=$("$root/scripts/zookeeper" "$1" --port 0 --dir "$2" 2>"$2.log") || { cat "$2.log" >&2 && return 1; }
+    printf '%s\n' "${line#*=}"
+}
+
 # --- what can't run everywhere ---------------------------------------------------------------------------
 
 # skip WHAT: says so, also in the last line of scripts/test
@@ -85,46 +99,48 @@ on_own_network=(unshare --net --mount --pid --kill-child --mount-proc bash -ec '
     exit' bash)
 [[ $EUID -eq 0 ]] || on_own_network=(unshare --user --map-root-user "${on_own_network[@]:1}")
 
-# --- ZooKeeper ----------------------------------------------------------------------------------------
+# --- what several scripts need ---------------------------------------------------------------------------
 
-# The library's package is enough to run a server, and doesn't start one by itself.
-missing_for_zookeeper() {
-    missing_commands java:default-jre-headless
-    [[ -n ${ZOOKEEPER_HOME:-} || -e /usr/share/java/zookeeper.jar ]] || echo libzookeeper-java
-}
-
-# need_java_and_zookeeper [PACKAGE...]: installs these too
-need_java_and_zookeeper() {
-    local missing
-    mapfile -t missing < <(missing_for_zookeeper)
-    [[ -z ${ZOOKEEPER_HOME:-} ]] || compgen -G "$ZOOKEEPER_HOME/lib/*.jar" >/dev/null ||
-        fail "ZOOKEEPER_HOME is $ZOOKEEPER_HOME, which has no lib/*.jar" \
-            "set it to an unpacked ZooKeeper release, or unset it to use the system's package"
-    install_packages "$@" "${missing[@]}" ||
-        fail "ZooKeeper, Java or a C compiler is not installed" \
-            "install the packages above, or install a Java runtime, unpack a ZooKeeper release" \
-            "and set ZOOKEEPER_HOME to its directory"
-}
-
-# --- other lock programs with which zklock is tested ---------------------------------------------------
-
-curator_jar=/usr/share/java/curator-recipes.jar
 kazoo_version=2.11.0
 prometheus_client_version=0.26.0
 
-missing_for_neighbours() {
-    missing_commands "${JAVA_HOME:+$JAVA_HOME/bin/}javac:default-jdk-headless"
-    [[ -e $curator_jar ]] || echo libcurator-recipes-java
+# missing_for rust|zookeeper|neighbours|python...: prints the packages that these lack.
+missing_for() {
+    local what
+    for what; do
+        case $what in
+            # Rust links with the C compiler.
+            rust) have cc || printf '%s\n' gcc libc6-dev ;;
+            # The library's package is enough to run a server, and doesn't start one by itself.
+            zookeeper)
+                missing_commands "${JAVA_HOME:+$JAVA_HOME/bin/}java:default-jre-headless"
+                [[ -n ${ZOOKEEPER_HOME:-} || -e /usr/share/java/zookeeper.jar ]] || echo libzookeeper-java
+                ;;
+            # Other lock programs with which zklock is tested.
+            neighbours)
+                missing_commands "${JAVA_HOME:+$JAVA_HOME/bin/}javac:default-jdk-headless"
+                [[ -e /usr/share/java/curator-recipes.jar ]] || echo libcurator-recipes-java
+                has_python kazoo "$kazoo_version" || missing_for python
+                ;;
+            # Debian's Python needs this package to create a virtual environment.
+            python) python3 -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' python3 python3-venv ;;
+        esac
+    done | sort -u
 }
 
-# Installs Curator, a JDK, and kazoo and Prometheus' parsers (into .tools).
-need_neighbours() {
+# need rust|zookeeper|neighbours...: installs what these lack. All packages are named together, so that a user without
+# root has to ask for them only once.
+need() {
     local missing
-    mapfile -t missing < <({
-        missing_for_neighbours
-        has_python kazoo "$kazoo_version" || missing_for_venv
-    } | sort -u)
-    install_packages "${missing[@]}" || fail "Curator, a JDK or Python is not installed" "install the packages above"
+    [[ " $* " != *' rust '* ]] || need_cargo
+    [[ -z ${ZOOKEEPER_HOME:-} ]] || compgen -G "$ZOOKEEPER_HOME/lib/*.jar" >/dev/null ||
+        fail "ZOOKEEPER_HOME is $ZOOKEEPER_HOME, which has no lib/*.jar" \
+            "set it to an unpacked ZooKeeper release, or unset it to use the system's package"
+    mapfile -t missing < <(missing_for "$@")
+    install_packages "${missing[@]}" ||
+        fail "this needs ${missing[*]}" "install the packages above, or for ZooKeeper a Java runtime and a release," \
+            "whose directory you set ZOOKEEPER_HOME to"
+    [[ " $* " == *' neighbours '* ]] || return 0
     install_python kazoo "$kazoo_version" --only-binary=:all: ||
         fail "kazoo $kazoo_version can't be installed into .tools/venv" "check that pip can reach its package index"
     # Without it, tests of metrics are skipped, and say so.
@@ -132,9 +148,6 @@ need_neighbours() {
 }
 
 # --- Python packages -----------------------------------------------------------------------------------
-
-# Debian's Python needs this package to create a virtual environment.
-missing_for_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null || printf '%s\n' python3 python3-venv; }
 
 # has_python PACKAGE VERSION: whether .tools/venv has it
 has_python() {
@@ -230,23 +243,4 @@ need_cargo() {
         cargo "${component#rust}" --version >/dev/null 2>&1 ||
             fail "the toolchain has no $component" "run: rustup component add $component"
     done
-}
-
-# Rust links with the C compiler.
-missing_for_rust() { have cc || printf '%s\n' gcc libc6-dev; }
-
-# Rust, and what it links with
-need_rust() {
-    local missing
-    need_cargo
-    mapfile -t missing < <(missing_for_rust)
-    install_packages "${missing[@]}" || fail "there is no C compiler, which Rust needs for linking"
-}
-
-# The packages of both are named together, so that a user without root has to ask for them only once.
-need_rust_and_zookeeper() {
-    local missing
-    need_cargo
-    mapfile -t missing < <(missing_for_rust)
-    need_java_and_zookeeper "${missing[@]}"
 }
