@@ -8,7 +8,7 @@ licence, or without its text, is an error. cargo-about and cargo-cyclonedx know 
 """
 
 import datetime
-import html.parser
+import html
 import json
 import os
 import pathlib
@@ -58,22 +58,6 @@ def shipped(target):
 # --- the licences ---------------------------------------------------------------------------------------
 
 
-class Text(html.parser.HTMLParser):
-    """The text of a page without its marks."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.parts = []
-        self.feed(page)
-
-    def handle_data(self, data):
-        self.parts.append(data)
-
-    def __str__(self):
-        lines = [line.rstrip() for line in "".join(self.parts).splitlines()]
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
-
-
 def texts_of(package):
     directory = pathlib.Path(package["manifest_path"]).parent
     files = [file for file in sorted(directory.iterdir()) if file.is_file() and FILES.fullmatch(file.name)]
@@ -87,7 +71,8 @@ def standard_library():
             f"package: this Rust toolchain has no licences of Rust's standard library: {page} is missing\n"
             "    use a toolchain that rustup has installed, in any profile"
         )
-    return str(Text(page.read_text("utf-8")))
+    lines = html.unescape(re.sub("<[^>]+>", "", page.read_text("utf-8"))).splitlines()
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in lines)).strip()
 
 
 def notices(target, others):
@@ -123,8 +108,8 @@ def purl(package):
     return f"pkg:cargo/{package['name']}@{package['version'].replace('+', '%2B')}"
 
 
-def component(kind, package):
-    return {
+def component(kind, package, sums):
+    result = {
         "type": kind,
         "bom-ref": purl(package),
         "name": package["name"],
@@ -133,11 +118,7 @@ def component(kind, package):
         "licenses": [{"expression": package["license"].replace("/", " OR ")}],
         "purl": purl(package),
     }
-
-
-def crate(package, sums):
-    result = component("library", package)
-    # The core is a part of the sources, not an archive.
+    # zklock and its core are sources, not archives.
     if package["source"]:
         result["hashes"] = [{"alg": "SHA-256", "content": sums[package["name"], package["version"]]}]
     if package["repository"]:
@@ -171,10 +152,10 @@ def bill(target, own, others):
         "version": 1,
         "metadata": {
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "component": component("application", own) | {"description": own["description"]},
+            "component": component("application", own, sums) | {"description": own["description"]},
             "properties": [{"name": "cdx:rustc:target", "value": target}],
         },
-        "components": [crate(package, sums) for package in others] + linked,
+        "components": [component("library", package, sums) for package in others] + linked,
         "dependencies": needs,
     }
 

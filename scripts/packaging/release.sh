@@ -1,21 +1,13 @@
 # The sources of both crates, all packages of a release, and whether these can be reproduced. Sourced.
 
-# Cargo could install the program from them only once the core is published. So the core's unpacked archive stands in for
-# it. Its other dependencies are those of Cargo.lock, and are compiled already.
+# Cargo builds both from their archives, the program with the other archive in place of the published core.
 make_crates() {
-    local core=zklock-core-$version program=zklock-$version archive
-    cargo package --workspace --locked --no-verify >&2
-    work=$(mktemp -d)
-    for archive in "$core" "$program"; do
-        tar --extract --gzip --file "$results/$archive.crate" --directory "$work"
-        [[ -s $work/$archive/README.md && -s $work/$archive/LICENSE ]] || fail "$archive.crate has no readme or no licence"
+    local name
+    CARGO_TARGET_DIR=$target_dir cargo package --workspace --locked >&2
+    for name in "zklock-core-$version" "zklock-$version"; do
+        tar --list --file "$results/$name.crate" | grep -qx "$name/LICENSE" || fail "$name.crate has no licence"
+        finished "$results/$name.crate"
     done
-    no_dead_links "$work/$program"
-    CARGO_TARGET_DIR=$target_dir cargo install --quiet --offline --debug --no-track --root "$work" \
-        --path "$work/$program" --config "patch.crates-io.zklock-core.path='$work/$core'" >&2
-    runs "$work/bin/zklock"
-    finished "$results/$core.crate"
-    finished "$results/$program.crate"
 }
 
 make_release() {
