@@ -74,8 +74,8 @@ def example(block, number):
     return "{\n" + "\n".join(parts) + f'\n}} >"$directory/{number}.actual" 2>&1'
 
 
-def setup(number, commands):
-    return f'setup={number}; {{\n{commands}\n}} >"$directory/setup.log" 2>&1 || exit 1; setup='
+def setup(place, commands):
+    return f'setup={shlex.quote(place)}; {{\n{commands}\n}} >"$directory/setup.log" 2>&1 || exit 1; setup='
 
 
 def file(name, block):
@@ -90,7 +90,7 @@ def read(page):
     for number, line in lines:
         if line.startswith("<!-- setup"):
             one = re.fullmatch(r"<!-- setup: (.*) -->", line)
-            script.append(setup(number, one[1] if one else "\n".join(until(lines, "-->"))))
+            script.append(setup(f"{page}:{number}", one[1] if one else "\n".join(until(lines, "-->"))))
         elif found := re.fullmatch(r"<!-- (?:(run)(?: if (\S+))?|(file) (\S+)) -->", line):
             mark = found
         elif re.match(r"<!--.*(run|setup|file)", line):
@@ -112,7 +112,7 @@ def read(page):
     name = "readme" if page == "README.md" else pathlib.Path(page).stem
     own = ROOT / f"scripts/docs/{name}.sh"
     if own.exists():
-        script.append(setup("end", f"source {shlex.quote(str(own))}"))
+        script.append(setup(str(own), f"source {shlex.quote(str(own))}"))
     return script, examples, skipped
 
 
