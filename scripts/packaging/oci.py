@@ -18,16 +18,11 @@ import sys
 # Nobody in particular, and not root. Kubernetes' runAsNonRoot knows that of a number, but not of a name.
 USER = "65532:65532"
 LABEL = "org.opencontainers.image."
+# Those that the sources know.
+LABELS = {"title": "name", "version": "version", "description": "description", "licenses": "license", "source": "repository"}
 MEDIA = "application/vnd.oci.image."
 # As OCI names them.
 PROCESSORS = {"x86_64": {"architecture": "amd64"}, "aarch64": {"architecture": "arm64", "variant": "v8"}}
-
-
-def labels_of(package, revision):
-    """Those of OCI's labels which the sources know."""
-    keys = {"title": "name", "version": "version", "description": "description", "licenses": "license", "source": "repository"}
-    labels = {LABEL + label: package[key] for label, key in keys.items() if package[key]}
-    return labels | ({LABEL + "revision": revision} if revision else {})
 
 
 def main(directory, layer_file, processor, revision=""):
@@ -52,7 +47,9 @@ def main(directory, layer_file, processor, revision=""):
     words = ["cargo", "metadata", "--locked", "--no-deps", "--format-version", "1"]
     packages = json.loads(subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout)["packages"]
     package = next(package for package in packages if package["name"] == "zklock")
-    labels, name = labels_of(package, revision), f"{package['name']}:{package['version']}"
+    labels = {LABEL + label: package[key] for label, key in LABELS.items() if package[key]}
+    labels |= {LABEL + "revision": revision} if revision else {}
+    name = f"{package['name']}:{package['version']}"
     time = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ")
     platform = {"os": "linux"} | PROCESSORS[processor]
