@@ -39,7 +39,7 @@ VARYING = [
     (r"(?m)[|][0-9]+$", "|TOKEN"),
     (r"\bZooKeeper [0-9]+\.[0-9.]+,", "ZooKeeper VERSION,"),
     (r'"version": "[0-9.]+"', '"version": "VERSION"'),
-    (r'(round_trip_ms|rides_out)": [0-9.]+', r'\1": NUMBER'),
+    (r'(round_trip_ms|rides_out|smallest_session_timeout)": [0-9.]+', r'\1": NUMBER'),
     (r"  +", " "),
     (r"(?m) $", ""),
 ]
