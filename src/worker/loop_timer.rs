@@ -35,7 +35,10 @@ impl LoopTimer {
         };
         let (deadline, processor) =
             (timer(ClockId::CLOCK_BOOTTIME), timer(ClockId::CLOCK_PROCESS_CPUTIME_ID));
-        Self { deadline, processor, set_at: None }
+        let mut this = Self { deadline, processor, set_at: None };
+        // On a busy machine a server may be faster than the loop's way to its first wait.
+        this.gives_sign(clock::now());
+        this
     }
 
     /// Kills this process shortly after this deadline of the command.
