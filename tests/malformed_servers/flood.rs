@@ -1,7 +1,7 @@
 //! A server that never stops talking.
 
 use super::attacked::{Attacked, LOST};
-use super::attacker::{Attacker, Victim};
+use super::attacker::{Attacker, SESSION, TIMEOUT_MS, Victim};
 use crate::support::{Bytes, Output, op};
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,6 +12,15 @@ fn flood(victim: &mut Victim) {
     let event = Bytes::default().int(-1).long(7).int(0).int(3).int(3).buffer(b"/t/hostile/x").packet();
     let events = event.repeat(1000);
     while victim.send(&events).is_ok() {}
+}
+
+#[test]
+fn endless_events_instead_of_answers_end_in_time() {
+    let attacker = Attacker::new(|mut victim| {
+        victim.grant(TIMEOUT_MS, SESSION);
+        flood(&mut victim);
+    });
+    Attacked::by(attacker.address()).at_any_cost().fails();
 }
 
 /// Whoever cleans up after a worker meets the same server.
