@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use super::Scene;
-use super::play::{Play, create_for, set};
+use super::play::Play;
 use crate::client::ClientEvent;
 use crate::client::message::{NodePath, Reply, Request, SessionChange};
-use crate::ensemble::wire::{Acl, Mode};
 
 pub(super) const SCENES: &[Scene] = &[
     ("a_contender_comes_and_goes", comes_and_goes),
@@ -18,7 +17,6 @@ pub(super) const SCENES: &[Scene] = &[
     ("a_timeout_that_is_too_short_is_asked_for_again", negotiated),
     ("a_record_is_written_with_the_end", conclude),
     ("requests_for_what_is_missing", missing),
-    ("requests_that_are_refused", refused),
     ("a_session_given_up_before_it_began", given_up),
     ("a_silent_server_is_given_up", silent),
 ];
@@ -214,31 +212,6 @@ fn missing(play: &mut Play<'_>) {
         play.request(1, number, request);
     }
     close(play, 1, vec![path]);
-}
-
-fn refused(play: &mut Play<'_>) {
-    play.connect(2, 20_000);
-    play.ask(2, &create_for("/none", Mode::Persistent, Acl::alike(Acl::ADMIN)));
-    play.ask(2, &create_for("/hidden", Mode::Persistent, Acl::alike(Acl::WRITE | Acl::DELETE | Acl::ADMIN)));
-    open(play, 1);
-    let (none, hidden) = (play.path("/none"), play.path("/hidden"));
-    for (number, request) in [
-        (3, Request::List(none.clone().into())),
-        (4, Request::Get(hidden.clone().into())),
-        (5, Request::Watch(hidden.clone().into())),
-        (6, Request::Write(none.clone().into(), vec![], 0)),
-        (7, Request::Confirm(vec![none.clone().into()])),
-        (8, Request::Create { path: format!("{none}/n-").into(), data: vec![] }),
-        (9, Request::MakeParents(format!("{none}/more/below").into())),
-    ] {
-        play.request(1, number, request);
-    }
-    // The hidden node is watched through the children of its parent.
-    play.ask(2, &set("/hidden", "x", -1));
-    play.create(2, "/other", Mode::Ephemeral);
-    play.news_until(1, |news| matches!(news, ClientEvent::Reply(5, _)));
-    close(play, 1, vec![none]);
-    play.close(2);
 }
 
 fn given_up(play: &mut Play<'_>) {

@@ -3,22 +3,18 @@
 use std::time::Duration;
 
 use super::Scene;
-use super::play::{Play, check, create_for, delete, exists, get, list, set, told};
-use crate::ensemble::wire::{Acl, Mode, Op};
+use super::play::{Play, check, create as create_node, delete, exists, get, list, set};
+use crate::ensemble::wire::{Mode, Op};
 use crate::support::Rng;
 
-/// What no sequence has: a node without READ, of which 3.9 doesn't say whether it exists, and containers, which the servers
-/// remove at a time that nobody knows.
+/// What no sequence has: containers, which the servers remove at a time that nobody knows.
 pub(super) const SCENES: &[Scene] = &[
-    ("a_node_that_may_not_be_read", no_read),
     ("a_container_goes_when_its_last_child_has_gone", container),
     ("a_container_that_was_never_used_stays", unused_container),
 ];
 
 /// The nodes that are read, written and deleted.
 const PATHS: [&str; 6] = ["/a", "/a/b", "/a/b/c", "/a/0000000001", "/k", "/k/b"];
-
-const BAD_PATHS: [&str; 4] = ["/a/", "/a//b", "/a/./b", "/k/.."];
 
 /// The length of a sequence.
 const ACTS: usize = 120;
@@ -33,18 +29,18 @@ pub(super) enum Act {
     /// The session is closed, and a new one is opened.
     Close,
     HangUp,
-    /// The session gets a new connection, and these watches: on data, on missing nodes, on children.
-    Resume([Vec<String>; 3]),
+    /// The session gets a new connection.
+    Resume,
 }
 
-fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
-    from[rng.below(from.len() as u64) as usize]
+fn pick<T: Clone>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize].clone()
 }
 
 /// Draws a sequence: which client does what.
 pub(super) fn draw(seed: u64) -> Vec<(usize, Act)> {
     let rng = &mut Rng::new(seed);
-    let parents = ["/a", "/k"].map(|path| create_for(path, Mode::Persistent, Acl::OPEN));
+    let parents = ["/a", "/k"].map(|path| create_node(path, Mode::Persistent));
     let mut acts = vec![(1, Act::Ask(parents.to_vec()))];
     while acts.len() < ACTS {
         let who = pick(rng, &[1, 2]);
@@ -53,9 +49,7 @@ pub(super) fn draw(seed: u64) -> Vec<(usize, Act)> {
             1 | 2 => {
                 acts.push((who, Act::HangUp));
                 acts.extend((0..rng.below(4)).map(|_| (3 - who, ask(rng))));
-                let mut paths =
-                    || PATHS.into_iter().filter(|_| rng.below(3) == 0).map(str::to_owned).collect();
-                acts.push((who, Act::Resume([paths(), paths(), paths()])));
+                acts.push((who, Act::Resume));
             }
             _ => acts.push((who, ask(rng))),
         }
@@ -69,14 +63,15 @@ fn ask(rng: &mut Rng) -> Act {
 
 fn read(rng: &mut Rng) -> Op {
     let path = if rng.below(8) == 0 { "" } else { pick(rng, &PATHS) };
-    pick(rng, &[exists, get, list])(path, rng.below(2) == 0)
+    let watch = rng.below(2) == 0;
+    pick(rng, &[exists(path), get(path, watch), list(path, watch)])
 }
 
 fn write(rng: &mut Rng) -> Op {
     let (path, version) = (pick(rng, &PATHS), pick(rng, &[-1, -1, -1, -1, 0, 1]));
     match rng.below(10) {
         0..4 => create(rng, path),
-        4..6 => delete(if rng.below(16) == 0 { "!/" } else { path }, version),
+        4..6 => delete(path, version),
         6 => set(path, pick(rng, &["", "one", "longer"]), version),
         _ => Op::Multi((0..2 + rng.below(3)).map(|_| part(rng)).collect()),
     }
@@ -91,17 +86,15 @@ fn part(rng: &mut Rng) -> Op {
 }
 
 fn create(rng: &mut Rng, path: &str) -> Op {
-    let (rare, often) =
-        ([Mode::PersistentSequential, Mode::EphemeralSequential], [Mode::Persistent, Mode::Ephemeral]);
-    let mode = pick(rng, &[rare, often, often].concat());
-    let denied = pick(rng, &[0, 0, 0, Acl::CREATE, Acl::DELETE, Acl::WRITE]);
+    let modes =
+        [Mode::EphemeralSequential, Mode::Persistent, Mode::Persistent, Mode::Ephemeral, Mode::Ephemeral];
+    let mode = pick(rng, &modes);
     let path = match path.rfind('/') {
         // The name is nothing but its number.
-        Some(slash) if mode.is_sequential() => &path[..=slash],
-        _ if rng.below(16) == 0 => pick(rng, &BAD_PATHS),
+        Some(slash) if mode == Mode::EphemeralSequential => &path[..=slash],
         _ => path,
     };
-    create_for(path, mode, Acl::alike(Acl::ALL & !denied))
+    create_node(path, mode)
 }
 
 /// Plays a sequence. If there are several servers, the clients are at different ones, the second at the leader in half of
@@ -117,11 +110,8 @@ pub(super) fn play(seed: u64, acts: &[(usize, Act)], play: &mut Play<'_>) {
     for (who, act) in acts {
         let (who, begin) = (*who, play.trace.len());
         match act {
-            Act::Resume([data, exist, child]) => {
-                let (since, data, exist, child) =
-                    (play.tickets[&who].1, data.clone(), exist.clone(), child.clone());
+            Act::Resume => {
                 play.resume(who, servers[who], TIMEOUT_MS);
-                play.ask(who, &Op::SetWatches { since, data, exist, child });
                 is_here[who] = true;
             }
             _ if !is_here[who] => continue,
@@ -130,7 +120,7 @@ pub(super) fn play(seed: u64, acts: &[(usize, Act)], play: &mut Play<'_>) {
                     play.send(who, op);
                 }
                 for op in ops {
-                    play.answer(who, &told(op));
+                    play.answer(who, &format!("{op:?}"));
                 }
             }
             Act::Close => {
@@ -158,24 +148,14 @@ pub(super) fn play(seed: u64, acts: &[(usize, Act)], play: &mut Play<'_>) {
     play.trace[begin..].sort();
 }
 
-fn no_read(play: &mut Play<'_>) {
-    play.connect(1, 10_000);
-    play.ask(1, &create_for("/a", Mode::Persistent, Acl::alike(Acl::ALL & !Acl::READ)));
-    for op in [get("/a", true), list("/a", true), exists("/a", false), set("/a", "x", -1)] {
-        play.ask(1, &op);
-    }
-    play.ask(1, &Op::Multi(vec![check("/a", -1)]));
-    play.close(1);
-}
-
 fn container(play: &mut Play<'_>) {
     play.connect(1, 10_000);
     play.create(1, "/a", Mode::Container);
     play.create(1, "/a/b", Mode::Ephemeral);
-    play.ask(1, &exists("/a", true));
+    play.ask(1, &get("/a", true));
     play.ask(1, &delete("/a/b", -1));
     play.event(1);
-    play.ask(1, &exists("/a", false));
+    play.ask(1, &exists("/a"));
     play.close(1);
 }
 
@@ -186,6 +166,6 @@ fn unused_container(play: &mut Play<'_>) {
     play.create(1, "/b/c", Mode::Container);
     play.pass(Duration::from_millis(1_200));
     play.ask(1, &list("", false));
-    play.ask(1, &exists("/b", false));
+    play.ask(1, &exists("/b"));
     play.close(1);
 }

@@ -65,7 +65,7 @@ fn follower_back(play: &mut Play<'_>) {
     play.settle();
     play.connect_to(2, other, 20_000);
     play.ask(2, &get("/a", false));
-    play.ask(2, &exists("/b", true));
+    play.ask(2, &get("/b", true));
     play.close(1);
     play.event(2);
     play.close(2);
@@ -99,7 +99,7 @@ fn write_isolated(play: &mut Play<'_>) {
     play.ask(2, &Op::Sync);
     play.stage.isolate(other, true);
     play.send(2, &set("/a", "lost", -1));
-    play.send(2, &exists("/a", false));
+    play.send(2, &exists("/a"));
     play.next(2, Duration::from_millis(200));
     play.answer(2, "write");
     play.ask(1, &get("/a", false));
@@ -114,7 +114,7 @@ fn leader_isolated(play: &mut Play<'_>) {
     play.connect_to(1, one, 20_000);
     play.connect_to(2, leader, 20_000);
     play.create(1, "/a", Mode::Persistent);
-    play.ask(2, &exists("/a", false));
+    play.ask(2, &exists("/a"));
     play.stage.isolate(leader, true);
     // The isolated leader still answers what needs no quorum.
     play.ask(2, &Op::Sync);
@@ -127,7 +127,7 @@ fn leader_isolated(play: &mut Play<'_>) {
     let home = play.home();
     play.resume(1, home, 20_000);
     play.ask(1, &Op::Sync);
-    play.ask(1, &exists("/a", false));
+    play.ask(1, &exists("/a"));
     play.close(1);
 }
 
@@ -180,7 +180,7 @@ fn no_quorum(play: &mut Play<'_>) {
     play.stage.restart(other);
     play.settle();
     play.resume(1, leader, 20_000);
-    play.ask(1, &exists("/a", false));
+    play.ask(1, &exists("/a"));
     play.close(1);
 }
 

@@ -3,6 +3,8 @@
 use crate::ensemble::wire::{Answer, Code, Happened, Mode, Op, Stat, ToClient, WireError};
 use crate::support::jute::{Bytes, Reader};
 
+const ALL_PERMISSIONS: i32 = 31;
+
 /// The operation code of a request.
 pub(super) fn code(op: &Op) -> i32 {
     match op {
@@ -17,22 +19,20 @@ pub(super) fn code(op: &Op) -> i32 {
         Op::GetChildren { .. } => 12,
         Op::Check { .. } => 13,
         Op::Multi(_) => 14,
-        Op::SetWatches { .. } => 101,
         Op::Close => -11,
     }
 }
 
 pub(super) fn encode(to: Bytes, op: &Op) -> Bytes {
     match op {
-        Op::Create { path, data, acl, mode } => {
+        Op::Create { path, data, mode } => {
             let flags = match mode {
                 Mode::Persistent => 0,
                 Mode::Ephemeral => 1,
-                Mode::PersistentSequential => 2,
                 Mode::EphemeralSequential => 3,
                 Mode::Container => 4,
             };
-            let node = to.buffer(path.as_bytes()).buffer(data).int(1).int(i32::from(acl.everyone));
+            let node = to.buffer(path.as_bytes()).buffer(data).int(1).int(ALL_PERMISSIONS);
             node.buffer(b"world").buffer(b"anyone").int(flags)
         }
         Op::Delete { path, version } | Op::Check { path, version } => {
@@ -43,13 +43,11 @@ pub(super) fn encode(to: Bytes, op: &Op) -> Bytes {
             let each = |to: Bytes, op| encode(to.int(code(op)).bool(false).int(-1), op);
             ops.iter().fold(to, each).int(-1).bool(true).int(-1)
         }
-        Op::Exists { path, watch } | Op::GetData { path, watch } | Op::GetChildren { path, watch } => {
+        Op::Exists { path } => to.buffer(path.as_bytes()).bool(false),
+        Op::GetData { path, watch } | Op::GetChildren { path, watch } => {
             to.buffer(path.as_bytes()).bool(*watch)
         }
         Op::Sync => to.buffer(b"/"),
-        Op::SetWatches { since, data, exist, child } => {
-            to.long(*since).strings(data).strings(exist).strings(child)
-        }
         Op::Ping | Op::Close => to,
     }
 }
@@ -59,14 +57,12 @@ fn error(number: i32) -> Code {
         -2 => Code::RuntimeInconsistency,
         -8 => Code::BadArguments,
         -101 => Code::NoNode,
-        -102 => Code::NoAuth,
         -103 => Code::BadVersion,
         -108 => Code::NoChildrenForEphemerals,
         -110 => Code::NodeExists,
         -111 => Code::NotEmpty,
         -112 => Code::SessionExpired,
         -118 => Code::SessionMoved,
-        -127 => Code::Throttled,
         other => panic!("an error {other} that no scene should meet"),
     }
 }
@@ -74,7 +70,7 @@ fn error(number: i32) -> Code {
 /// Decodes a packet from the server. `asked` returns the operation code of the request that an answer is for.
 pub(super) fn decode(packet: &[u8], asked: impl FnOnce() -> i32) -> Option<ToClient> {
     let mut reader = Reader(packet);
-    let (xid, zxid, failed) = (reader.int()?, reader.long()?, reader.int()?);
+    let (xid, _zxid, failed) = (reader.int()?, reader.long()?, reader.int()?);
     if xid == -1 {
         let (kind, _state, path) = (reader.int()?, reader.int()?, reader.text()?.into());
         let happened = match kind {
@@ -91,7 +87,7 @@ pub(super) fn decode(packet: &[u8], asked: impl FnOnce() -> i32) -> Option<ToCli
         (0, asked) => Ok(answer(&mut reader, asked)?),
         _ => Err(error(failed).into()),
     };
-    Some(ToClient::Answer { xid, zxid, result })
+    Some(ToClient::Answer { xid, result })
 }
 
 fn answer(reader: &mut Reader<'_>, asked: i32) -> Option<Answer> {

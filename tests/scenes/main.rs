@@ -67,16 +67,8 @@ trait Stage {
     /// Waits until every server that should serve clients does so, and returns the leader.
     fn settle(&mut self) -> usize;
 
-    /// Opens a connection and sends a connect request, with a wrong password unless `is_good`.
-    fn connect(
-        &mut self,
-        who: usize,
-        server: usize,
-        session: i64,
-        timeout_ms: i32,
-        last_zxid: i64,
-        is_good: bool,
-    );
+    /// Opens a connection and sends a connect request.
+    fn connect(&mut self, who: usize, server: usize, session: i64, timeout_ms: i32);
     fn send(&mut self, who: usize, op: Op);
     fn hear(&mut self, who: usize, within: Duration) -> Heard;
     fn hang_up(&mut self, who: usize);

@@ -14,7 +14,7 @@ use zklock_core::protocol::ReadNode;
 use super::{Heard, Stage};
 use crate::client::ClientEvent;
 use crate::client::message::{Node, Reply, Request, RequestError, SessionChange};
-use crate::ensemble::wire::{Acl, Answer, Mode, Op, Stat, ToClient, WireError};
+use crate::ensemble::wire::{Answer, Mode, Op, Stat, ToClient, WireError};
 use crate::support::DEADLINE;
 
 /// Encloses a transaction id in the trace until the end of the scene.
@@ -25,8 +25,8 @@ pub(super) struct Play<'a> {
     root: String,
     pub(super) trace: Vec<String>,
     sessions: BTreeMap<i64, usize>,
-    /// Each client's session and the last zxid it has seen.
-    pub(super) tickets: BTreeMap<usize, (i64, i64)>,
+    /// Each client's session.
+    tickets: BTreeMap<usize, i64>,
     pub(super) leader: usize,
 }
 
@@ -95,34 +95,26 @@ impl<'a> Play<'a> {
 
     /// Connects with a new session.
     pub(super) fn connect_to(&mut self, who: usize, server: usize, timeout_ms: i32) {
-        self.stage.connect(who, server, 0, timeout_ms, 0, true);
+        self.stage.connect(who, server, 0, timeout_ms);
         self.greeting(who);
     }
 
     /// Connects again with the same session.
     pub(super) fn resume(&mut self, who: usize, server: usize, timeout_ms: i32) {
-        self.resume_as(who, who, server, timeout_ms, true);
+        self.resume_as(who, who, server, timeout_ms);
     }
 
     /// Connects one client with the session of another.
-    pub(super) fn resume_as(
-        &mut self,
-        owner: usize,
-        who: usize,
-        server: usize,
-        timeout_ms: i32,
-        is_good: bool,
-    ) {
-        let (session, _) = self.tickets[&owner];
-        self.stage.connect(who, server, session, timeout_ms, 0, is_good);
+    pub(super) fn resume_as(&mut self, owner: usize, who: usize, server: usize, timeout_ms: i32) {
+        self.stage.connect(who, server, self.tickets[&owner], timeout_ms);
         self.greeting(who);
     }
 
-    pub(super) fn greeting(&mut self, who: usize) {
+    fn greeting(&mut self, who: usize) {
         let line = match self.stage.hear(who, DEADLINE) {
             Heard::Packet(ToClient::Connected { session: 0, .. }) => format!("{who} expired"),
             Heard::Packet(ToClient::Connected { session, timeout_ms, .. }) => {
-                self.tickets.insert(who, (session, 0));
+                self.tickets.insert(who, session);
                 let first = *self.sessions.entry(session).or_insert(who);
                 format!("{who} has session {first} for {timeout_ms}")
             }
@@ -139,23 +131,20 @@ impl<'a> Play<'a> {
     /// Sends a request and records everything up to its answer.
     pub(super) fn ask(&mut self, who: usize, op: &Op) -> Option<Answer> {
         self.send(who, op);
-        self.answer(who, &told(op))
+        self.answer(who, &format!("{op:?}"))
     }
 
     /// Records everything up to the next answer.
     pub(super) fn answer(&mut self, who: usize, what: &str) -> Option<Answer> {
         loop {
             let heard = self.stage.hear(who, DEADLINE);
-            let Heard::Packet(ToClient::Answer { zxid, result, .. }) = heard else {
+            let Heard::Packet(ToClient::Answer { result, .. }) = heard else {
                 self.trace.push(self.told_heard(who, &heard));
                 if matches!(heard, Heard::Packet(ToClient::Event { .. })) {
                     continue;
                 }
                 return None;
             };
-            if let Some((_, last)) = self.tickets.get_mut(&who) {
-                *last = zxid.max(*last);
-            }
             let told = match &result {
                 Ok(answer) => self.told_answer(answer),
                 Err(WireError { code, index }) => format!("{code:?} at {index}"),
@@ -207,7 +196,7 @@ impl<'a> Play<'a> {
         since: Duration,
         expected: Range<Duration>,
     ) {
-        while self.ask(who, &exists(path, false)).is_some() {
+        while self.ask(who, &exists(path)).is_some() {
             self.trace.pop();
             self.pass(Duration::from_millis(10));
         }
@@ -360,20 +349,16 @@ impl<'a> Play<'a> {
     }
 
     fn rooted(&self, op: Op) -> Op {
-        let at = |path: String| path.strip_prefix('!').map_or_else(|| self.path(&path), str::to_owned);
-        let all = |paths: Vec<String>| paths.into_iter().map(at).collect();
+        let at = |path: String| self.path(&path);
         match op {
-            Op::Create { path, data, acl, mode } => Op::Create { path: at(path), data, acl, mode },
+            Op::Create { path, data, mode } => Op::Create { path: at(path), data, mode },
             Op::Delete { path, version } => Op::Delete { path: at(path), version },
             Op::SetData { path, data, version } => Op::SetData { path: at(path), data, version },
             Op::Check { path, version } => Op::Check { path: at(path), version },
             Op::Multi(ops) => Op::Multi(ops.into_iter().map(|op| self.rooted(op)).collect()),
-            Op::Exists { path, watch } => Op::Exists { path: at(path), watch },
+            Op::Exists { path } => Op::Exists { path: at(path) },
             Op::GetData { path, watch } => Op::GetData { path: at(path), watch },
             Op::GetChildren { path, watch } => Op::GetChildren { path: at(path), watch },
-            Op::SetWatches { since, data, exist, child } => {
-                Op::SetWatches { since, data: all(data), exist: all(exist), child: all(child) }
-            }
             Op::Sync | Op::Ping | Op::Close => op,
         }
     }
@@ -391,20 +376,8 @@ fn told_failure(failure: &RequestError) -> String {
     }
 }
 
-pub(super) fn told(op: &Op) -> String {
-    match op {
-        // The zxid differs from run to run.
-        Op::SetWatches { data, exist, child, .. } => format!("SetWatches {data:?} {exist:?} {child:?}"),
-        other => format!("{other:?}"),
-    }
-}
-
 pub(super) fn create(path: &str, mode: Mode) -> Op {
-    create_for(path, mode, Acl::OPEN)
-}
-
-pub(super) fn create_for(path: &str, mode: Mode, acl: Acl) -> Op {
-    Op::Create { path: path.to_owned(), data: b"data".to_vec(), acl, mode }
+    Op::Create { path: path.to_owned(), data: b"data".to_vec(), mode }
 }
 
 pub(super) fn delete(path: &str, version: i32) -> Op {
@@ -419,8 +392,8 @@ pub(super) fn check(path: &str, version: i32) -> Op {
     Op::Check { path: path.to_owned(), version }
 }
 
-pub(super) fn exists(path: &str, watch: bool) -> Op {
-    Op::Exists { path: path.to_owned(), watch }
+pub(super) fn exists(path: &str) -> Op {
+    Op::Exists { path: path.to_owned() }
 }
 
 pub(super) fn get(path: &str, watch: bool) -> Op {

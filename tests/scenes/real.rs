@@ -115,7 +115,7 @@ fn understand(raw: &mut Raw, packet: &[u8], passwords: &mut BTreeMap<i64, Vec<u8
     let mut reader = Reader(packet);
     let (_version, timeout_ms, session) = (reader.int()?, reader.int()?, reader.long()?);
     passwords.insert(session, reader.buffer()?.to_vec());
-    Some(ToClient::Connected { session, password: 0, timeout_ms })
+    Some(ToClient::Connected { session, timeout_ms })
 }
 
 impl Stage for Real {
@@ -145,22 +145,13 @@ impl Stage for Real {
         })
     }
 
-    fn connect(
-        &mut self,
-        who: usize,
-        server: usize,
-        session: i64,
-        timeout_ms: i32,
-        last_zxid: i64,
-        is_good: bool,
-    ) {
+    fn connect(&mut self, who: usize, server: usize, session: i64, timeout_ms: i32) {
         self.hang_up(who);
         let stream = TcpStream::connect(self.link(who, server).connect_string()).expect("a proxy");
         stream.set_nodelay(true).unwrap();
-        let mut password = self.passwords.get(&session).cloned().unwrap_or_else(|| vec![0; 16]);
-        password[0] ^= u8::from(!is_good);
-        let hello = Bytes::default().int(0).long(last_zxid).int(timeout_ms).long(session);
-        (&stream).write_all(&hello.buffer(&password).bool(false).packet()).ok();
+        let hello = Bytes::default().int(0).long(0).int(timeout_ms).long(session);
+        let password = self.passwords.get(&session).map_or(&[0; 16][..], Vec::as_slice);
+        (&stream).write_all(&hello.buffer(password).bool(false).packet()).ok();
         let (sender, packets) = channel();
         let mut source = stream.try_clone().unwrap();
         thread::spawn(move || {

@@ -21,7 +21,6 @@ pub(super) struct Simulated {
     pub(super) ensemble: Ensemble,
     raw: BTreeMap<usize, Raw>,
     clients: BTreeMap<usize, Client>,
-    passwords: BTreeMap<i64, u64>,
     down: Vec<usize>,
     seed: u64,
 }
@@ -44,7 +43,6 @@ impl Simulated {
             ensemble: Ensemble::new(config),
             raw: BTreeMap::new(),
             clients: BTreeMap::new(),
-            passwords: BTreeMap::new(),
             down: vec![],
             seed,
         }
@@ -58,9 +56,6 @@ impl Simulated {
         match output {
             Output::FromServer(conn, packet) if self.raw.values().any(|raw| raw.conn == conn) => {
                 let raw = self.raw.values_mut().find(|raw| raw.conn == conn).unwrap();
-                if let crate::ensemble::wire::ToClient::Connected { session, password, .. } = packet {
-                    self.passwords.insert(session, password);
-                }
                 raw.heard.push_back(Heard::Packet(packet));
             }
             Output::Closed(conn) if self.raw.values().any(|raw| raw.conn == conn) => {
@@ -106,19 +101,10 @@ impl Stage for Simulated {
         panic!("no leader");
     }
 
-    fn connect(
-        &mut self,
-        who: usize,
-        server: usize,
-        session: i64,
-        timeout_ms: i32,
-        last_zxid: i64,
-        is_good: bool,
-    ) {
+    fn connect(&mut self, who: usize, server: usize, session: i64, timeout_ms: i32) {
         self.hang_up(who);
         let conn = self.ensemble.dial(who, server);
-        let password = self.passwords.get(&session).copied().unwrap_or(0) ^ u64::from(!is_good);
-        self.ensemble.send(conn, ToServer::Connect { session, password, timeout_ms, last_zxid });
+        self.ensemble.send(conn, ToServer::Connect { session, timeout_ms });
         self.raw.insert(who, Raw { conn, heard: VecDeque::new(), xid: 0 });
     }
 

@@ -221,6 +221,7 @@ impl World {
             }
             self.now = soon;
         }
+        self.ensemble.assert_alike();
         for lock in LOCKS {
             let left = self.ensemble.children(lock);
             if !left.is_empty() {

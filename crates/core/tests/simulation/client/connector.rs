@@ -6,7 +6,7 @@ use super::connection::{Connection, Flight};
 use super::message::connecting::{Action, Outcome};
 use super::message::{BootTime, RequestError, SessionChange, longest_silence};
 use super::step::Work;
-use super::{Client, Credentials, Phase, nanos};
+use super::{Client, Phase, nanos};
 use crate::ensemble::wire::{Op, ToServer};
 use crate::ensemble::{Ensemble, Rng};
 
@@ -42,25 +42,24 @@ impl Client {
 
     fn dial(&mut self, ensemble: &mut Ensemble, server: usize, timeout: Duration) {
         if matches!(self.phase, Phase::New | Phase::Closing) {
-            (self.phase, self.credentials) = (Phase::New, Credentials::default());
+            (self.phase, self.session) = (Phase::New, 0);
         }
         let conn = ensemble.dial(self.settings.zone, server);
         // The library limits the handshake and the silence after it separately.
         let opens = self.now(ensemble) + ensemble.handshake(conn);
         let patience = nanos(longest_silence(timeout));
         self.connection = Some(Connection::new(conn, nanos(timeout), patience, opens));
-        let Credentials { session, password } = self.credentials;
         let timeout_ms = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX);
-        ensemble.send(conn, ToServer::Connect { session, password, timeout_ms, last_zxid: 0 });
+        ensemble.send(conn, ToServer::Connect { session: self.session, timeout_ms });
     }
 
     /// Handles the server's answer to the connect request. A ping follows before anything else.
-    pub(super) fn greeted(&mut self, ensemble: &mut Ensemble, credentials: Credentials, timeout_ms: i32) {
+    pub(super) fn greeted(&mut self, ensemble: &mut Ensemble, session: i64, timeout_ms: i32) {
         let now = self.now(ensemble);
-        if credentials.session == 0 {
+        if session == 0 {
             return self.failed(ensemble, RequestError::Expired);
         }
-        self.credentials = credentials;
+        self.session = session;
         self.granted = Duration::from_millis(u64::try_from(timeout_ms).unwrap_or(0));
         if let Some(connection) = &mut self.connection {
             connection.ping(ensemble, now);
@@ -85,7 +84,7 @@ impl Client {
             return self.send(ensemble, 0, Work::Close);
         }
         self.tell(if is_new {
-            SessionChange::Connected { id: self.credentials.session, timeout: self.granted, began }
+            SessionChange::Connected { id: self.session, timeout: self.granted, began }
         } else {
             SessionChange::Reconnected
         });

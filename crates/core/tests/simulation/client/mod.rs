@@ -9,7 +9,7 @@
 //! | [`connection`] | one connection: requests under way, pings, silence |
 //! | [`connector`] | connecting and reconnecting; `zklock_core::connecting` decides how |
 //!
-//! Differences: nothing here takes time, and a throttled request is given up immediately when the connection is lost.
+//! Nothing here takes time, and no server throttles or denies anything.
 
 mod clock;
 mod connection;
@@ -55,13 +55,6 @@ enum Phase {
     Over,
 }
 
-/// The id and password of a session.
-#[derive(Debug, Clone, Copy, Default)]
-struct Credentials {
-    session: i64,
-    password: u64,
-}
-
 struct Watch {
     number: usize,
     /// The node that the server watches. `path` is the node that was asked for.
@@ -89,7 +82,8 @@ pub(crate) struct Client {
     rng: Rng,
     phase: Phase,
     is_releasing: bool,
-    credentials: Credentials,
+    /// The session's id; 0 before there is one.
+    session: i64,
     course: Course<usize>,
     /// When the course is due, on the host's monotonic clock.
     due: Option<u64>,
@@ -100,14 +94,10 @@ pub(crate) struct Client {
     connection: Option<Connection>,
     inbox: VecDeque<Command>,
     watches: Vec<Watch>,
-    /// Throttled requests, and when to send them again.
-    throttled: VecDeque<(u64, Flight)>,
     /// The time of the pending alarm, in virtual time.
     alarm: Option<u64>,
     news: VecDeque<ClientEvent>,
 }
-
-const THROTTLED_PAUSE: u64 = 100_000_000;
 
 impl Client {
     /// Begins to connect. `token` identifies the client's alarms. The caller must pass on what [`Ensemble::next`]
@@ -121,7 +111,7 @@ impl Client {
             rng,
             phase: Phase::New,
             is_releasing: false,
-            credentials: Credentials::default(),
+            session: 0,
             course,
             due: None,
             give_up_at: None,
@@ -129,7 +119,6 @@ impl Client {
             connection: None,
             inbox: VecDeque::new(),
             watches: vec![],
-            throttled: VecDeque::new(),
             alarm: None,
             news: VecDeque::new(),
         };
@@ -242,7 +231,6 @@ impl Client {
             }
             Command::Release(nodes) => {
                 self.is_releasing = true;
-                self.throttled.clear();
                 self.watches.clear();
                 for flight in self.connection.iter_mut().flat_map(|connection| &mut connection.flights) {
                     flight.work = Work::Ignored;
@@ -279,9 +267,7 @@ impl Client {
         };
         connection.heard(now);
         match packet {
-            ToClient::Connected { session, password, timeout_ms } => {
-                self.greeted(ensemble, Credentials { session, password }, timeout_ms);
-            }
+            ToClient::Connected { session, timeout_ms } => self.greeted(ensemble, session, timeout_ms),
             ToClient::Event { path, happened } => self.fired(&path, happened),
             ToClient::Answer { xid, result, .. } => {
                 if connection.takes_ping(xid) {
@@ -320,10 +306,7 @@ impl Client {
                 self.news.push_back(ClientEvent::Reply(number, reply));
             }
             FollowUp::Send(step) => self.send(ensemble, number, Work::Step(step)),
-            FollowUp::SendLater(step) => {
-                let again = self.now(ensemble) + THROTTLED_PAUSE;
-                self.throttled.push_back((again, Flight { number, work: Work::Step(step) }));
-            }
+            FollowUp::SendLater(step) => panic!("no server throttles {step:?}"),
             // It was sent along, and its answer comes next.
             FollowUp::Second(_) => {}
         }
@@ -362,7 +345,6 @@ impl Client {
         if !self.is_releasing {
             self.tell(SessionChange::Disconnected);
         }
-        let throttled = std::mem::take(&mut self.throttled);
         let mut flights: Vec<Flight> = connection.flights.into();
         // The list sent along with a sync has no reply of its own.
         let is_second = |pair: &[Flight]| pair[0].work.is_pair();
@@ -375,7 +357,6 @@ impl Client {
         for at in seconds {
             flights[at].work = Work::Ignored;
         }
-        flights.extend(throttled.into_iter().map(|(_, flight)| flight));
         // These replies may come in any order.
         self.rng.shuffle(&mut flights);
         for Flight { number, work } in flights {
@@ -401,10 +382,6 @@ impl Client {
             self.hang_up(ensemble);
             return self.proceed(ensemble, event);
         }
-        while let Some((_, Flight { number, work })) = self.throttled.pop_front_if(|(again, _)| *again <= now)
-        {
-            self.send(ensemble, number, work);
-        }
         let may_ping = !self.is_trying();
         if let Some(connection) = &mut self.connection
             && connection.is_silent(ensemble, now, may_ping)
@@ -418,8 +395,7 @@ impl Client {
             return;
         }
         let connection = self.connection.as_ref().map(|connection| connection.due(!self.is_trying()));
-        let again = self.throttled.front().map(|(again, _)| *again);
-        let Some(due) = [connection, again, self.due, self.give_up_at].into_iter().flatten().min() else {
+        let Some(due) = [connection, self.due, self.give_up_at].into_iter().flatten().min() else {
             return;
         };
         let due = self.settings.clock.when(due);

@@ -3,7 +3,7 @@
 use super::message::{
     Call, CallAnswer, CallError, LockNode, Node, NodeKind, Refusal, RequestError, ServerTime, Step,
 };
-use crate::ensemble::wire::{Acl, Answer, Code, Mode, Op, Stat, WireError};
+use crate::ensemble::wire::{Answer, Code, Mode, Op, Stat, WireError};
 
 /// The purpose of an operation that is under way.
 #[derive(Debug, Clone)]
@@ -36,9 +36,8 @@ pub(super) fn watch(call: Call<'_>) -> Option<(String, Kind)> {
     }
 }
 
-/// The operation of a call. Nodes that it creates get this ACL.
+/// The operation of a call.
 pub(super) fn op(call: Call<'_>) -> Op {
-    let acl = Acl::OPEN;
     let any = |path: &str| Op::Check { path: path.to_owned(), version: -1 };
     match call {
         Call::Create { path, data, kind } => {
@@ -47,11 +46,11 @@ pub(super) fn op(call: Call<'_>) -> Op {
                 NodeKind::Container => Mode::Container,
                 NodeKind::Persistent => Mode::Persistent,
             };
-            Op::Create { path: path.to_owned(), data: data.to_vec(), acl, mode }
+            Op::Create { path: path.to_owned(), data: data.to_vec(), mode }
         }
         Call::GetData { path, watch } => Op::GetData { path: path.to_owned(), watch },
         Call::GetChildren { path, watch } => Op::GetChildren { path: path.to_owned(), watch },
-        Call::Exists { path } => Op::Exists { path: path.to_owned(), watch: false },
+        Call::Exists { path } => Op::Exists { path: path.to_owned() },
         Call::Sync { .. } => Op::Sync,
         Call::SetData { path, data, version } => {
             Op::SetData { path: path.to_owned(), data: data.to_vec(), version }
@@ -64,7 +63,7 @@ pub(super) fn op(call: Call<'_>) -> Op {
             let write = if exists {
                 Op::SetData { path, data, version: -1 }
             } else {
-                Op::Create { path, data, acl, mode: Mode::Persistent }
+                Op::Create { path, data, mode: Mode::Persistent }
             };
             Op::Multi(vec![write, Op::Delete { path: node.to_owned(), version: -1 }])
         }
@@ -72,7 +71,7 @@ pub(super) fn op(call: Call<'_>) -> Op {
         Call::Try { nodes, data, .. } => {
             let paths = || nodes.iter().map(|node| node.as_str().to_owned());
             let mode = Mode::Ephemeral;
-            let creates = paths().map(|path| Op::Create { path, data: data.to_vec(), acl, mode });
+            let creates = paths().map(|path| Op::Create { path, data: data.to_vec(), mode });
             let deletes = paths().rev().map(|path| Op::Delete { path, version: -1 });
             Op::Multi(creates.chain(deletes).collect())
         }
@@ -93,7 +92,6 @@ pub(super) fn answer(result: Result<Answer, WireError>) -> Result<CallAnswer, Ca
         }
         Err(WireError { code, index }) => {
             let refusal = match code {
-                Code::Throttled => Refusal::Throttled,
                 _ if index > 0 => Refusal::Later,
                 Code::NodeExists => Refusal::NodeExists,
                 _ => Refusal::Other,
@@ -106,7 +104,6 @@ pub(super) fn answer(result: Result<Answer, WireError>) -> Result<CallAnswer, Ca
 fn failure(code: Code) -> RequestError {
     match code {
         Code::NoNode => RequestError::NoNode,
-        Code::NoAuth => RequestError::NoAuth,
         Code::BadVersion => RequestError::Changed,
         Code::NoChildrenForEphemerals => RequestError::EphemeralParent,
         Code::SessionExpired => RequestError::Expired,

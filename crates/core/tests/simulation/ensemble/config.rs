@@ -5,9 +5,8 @@ pub(crate) const MS: u64 = 1_000_000;
 /// The settings of an ensemble.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
-    /// The version of ZooKeeper that the servers play: its first two numbers. Since 3.6 deleting a missing node needs
-    /// DELETE on its parent, and a transaction of a session that has moved closes the connection. Since 3.9 asking
-    /// whether a node exists needs READ.
+    /// The version of ZooKeeper that the servers play: its first two numbers. Since 3.6 a transaction of a session that
+    /// has moved closes the connection.
     pub(crate) version: [u32; 2],
     /// 1, 3 or 5.
     pub(crate) servers: usize,

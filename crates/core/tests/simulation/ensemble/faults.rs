@@ -4,8 +4,7 @@ use super::leader::WALL_MS;
 use super::log::Log;
 use super::network::Direction;
 use super::tree::{Change, Stamp};
-use super::wire::Acl;
-use super::{Ensemble, Role, mix};
+use super::{Ensemble, Role};
 
 impl Ensemble {
     /// The serving leader; the newest one if an older leader hasn't noticed yet that it was deposed.
@@ -28,7 +27,6 @@ impl Ensemble {
 
     /// Panics if the logs of two servers disagree about a transaction that both have applied.
     #[track_caller]
-    #[allow(dead_code, reason = "for the comparison with real servers")]
     pub(crate) fn assert_alike(&self) {
         for server in 1..self.size() {
             let (one, other) = (&self.servers[0], &self.servers[server]);
@@ -51,7 +49,7 @@ impl Ensemble {
     /// Starts a server that was killed. Its ticks get a new offset.
     pub(crate) fn restart(&mut self, server: usize) {
         if matches!(self.servers[server].role, Role::Down) {
-            let phase = mix(self.rng.next()) % self.config.tick;
+            let phase = self.rng.below(self.config.tick);
             let now = self.now;
             let state = &mut self.servers[server];
             state.phase = phase;
@@ -111,12 +109,6 @@ impl Ensemble {
         self.servers[server].apply_lag = lag;
     }
 
-    /// Refuses the next requests that a server receives.
-    #[allow(dead_code, reason = "for the comparison with real servers")]
-    pub(crate) fn throttle(&mut self, server: usize, requests: u32) {
-        self.servers[server].throttles = requests;
-    }
-
     /// Stops or restores delivery in one direction between a zone and a server.
     pub(crate) fn set_hole(&mut self, zone: usize, server: usize, direction: Direction, is_hole: bool) {
         let lane = &mut self.links[zone][server].lanes[direction.index()];
@@ -140,7 +132,7 @@ impl Ensemble {
     /// Creates a node on every server before the run begins.
     pub(crate) fn lay(&mut self, path: &str) {
         let (path, data) = (path.into(), [].into());
-        let change = Change::Create { path, data, acl: Acl::OPEN, owner: 0, is_container: false };
+        let change = Change::Create { path, data, owner: 0, is_container: false };
         for server in &mut self.servers {
             server.tree.apply(&change, Stamp { zxid: 0, time_ms: WALL_MS }, |_, _| ());
         }

@@ -70,7 +70,6 @@ impl Ensemble {
     pub(super) fn hear_learner(&mut self, server: usize, from: usize, link: u64, message: Peer) {
         let owner = (from, link);
         let now = self.now + self.servers[server].phase;
-        let version = self.config.version;
         let Some(leading) = self.leading(server) else {
             return;
         };
@@ -94,7 +93,7 @@ impl Ensemble {
                 };
                 let origin = Origin { server: from, conn, xid };
                 self.propose(server, Some(origin), |tree, at| match standing {
-                    Standing::Fine => prepare(tree, op, session, at, version),
+                    Standing::Fine => prepare(tree, op, session, at),
                     Standing::Expired => (vec![], Err(Code::SessionExpired.into())),
                     Standing::Moved => (vec![], Err(Code::SessionMoved.into())),
                 });

@@ -40,7 +40,7 @@ pub(crate) mod wire;
 
 use std::collections::{BTreeMap, VecDeque};
 
-pub(crate) use crate::rng::{Rng, mix};
+pub(crate) use crate::rng::Rng;
 
 pub(crate) use self::config::{Config, MS};
 pub(crate) use self::network::{ConnId, Direction};
@@ -117,8 +117,6 @@ struct Server {
     /// When everything written so far will be on disk.
     logged_at: u64,
     sessions_made: i64,
-    /// How many more requests are refused.
-    throttles: u32,
 }
 
 /// The ensemble, its network and the single queue of future events.
@@ -157,7 +155,6 @@ impl Ensemble {
             apply_lag: 0,
             logged_at: 0,
             sessions_made: 0,
-            throttles: 0,
         };
         let servers: Vec<_> = (0..config.servers).map(server).collect();
         let links = (0..config.zones).map(|_| servers.iter().map(|_| Link::default()).collect());

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::tree::{Change, Stamp, Tree, Znode, parent_of};
-use super::wire::{Acl, Answer, Code, Mode, Op, WireError};
+use super::wire::{Answer, Code, Mode, Op, WireError};
 
 /// Checks a write of a session and applies it to `tree`. Returns the changes and the answer.
 pub(super) fn prepare(
@@ -13,10 +13,9 @@ pub(super) fn prepare(
     op: Op,
     session: i64,
     at: Stamp,
-    version: [u32; 2],
 ) -> (Vec<Change>, Result<Answer, WireError>) {
     let Op::Multi(ops) = op else {
-        return match plan(tree, op, session, version) {
+        return match plan(tree, op, session) {
             Ok(change) => {
                 let answer = change.as_ref().map_or(Answer::Done, |change| make(tree, change, at));
                 (change.into_iter().collect(), Ok(answer))
@@ -26,7 +25,7 @@ pub(super) fn prepare(
     };
     let (mut changes, mut answers, mut undos) = (vec![], vec![], vec![]);
     for (index, op) in ops.into_iter().enumerate() {
-        match plan(tree, op, session, version) {
+        match plan(tree, op, session) {
             Ok(change) => {
                 undos.extend(change.as_ref().and_then(|change| tree.undo_of(change)));
                 answers.push(change.as_ref().map_or(Answer::Done, |change| make(tree, change, at)));
@@ -53,20 +52,16 @@ fn make(tree: &mut Tree, change: &Change, at: Stamp) -> Answer {
     }
 }
 
-fn plan(tree: &Tree, op: Op, session: i64, version: [u32; 2]) -> Result<Option<Change>, Code> {
+fn plan(tree: &Tree, op: Op, session: i64) -> Result<Option<Change>, Code> {
     let node = |path: &str| tree.get(path).ok_or(Code::NoNode);
     match op {
-        Op::Create { path, data, acl, mode } => {
+        Op::Create { path, data, mode } => {
             let parent = node(parent_of(&path))?;
-            permit(parent, Acl::CREATE)?;
-            let path: Rc<str> = if mode.is_sequential() {
+            let path: Rc<str> = if mode == Mode::EphemeralSequential {
                 format!("{path}{:010}", parent.next_number()).into()
             } else {
                 path.into()
             };
-            if !is_path(&path) {
-                return Err(Code::BadArguments);
-            }
             if tree.get(&path).is_some() {
                 return Err(Code::NodeExists);
             }
@@ -74,22 +69,9 @@ fn plan(tree: &Tree, op: Op, session: i64, version: [u32; 2]) -> Result<Option<C
                 return Err(Code::NoChildrenForEphemerals);
             }
             let owner = if mode.is_ephemeral() { session } else { 0 };
-            Ok(Some(Change::Create {
-                path,
-                data: data.into(),
-                acl,
-                owner,
-                is_container: mode == Mode::Container,
-            }))
+            Ok(Some(Change::Create { path, data: data.into(), owner, is_container: mode == Mode::Container }))
         }
         Op::Delete { path, version: expected } => {
-            if path == "/" || !is_path(&path) {
-                return Err(Code::BadArguments);
-            }
-            if version < [3, 6] {
-                node(&path)?;
-            }
-            permit(node(parent_of(&path))?, Acl::DELETE)?;
             let there = node(&path)?;
             check_version(there, expected)?;
             if !there.children.is_empty() {
@@ -99,13 +81,11 @@ fn plan(tree: &Tree, op: Op, session: i64, version: [u32; 2]) -> Result<Option<C
         }
         Op::SetData { path, data, version } => {
             let there = node(&path)?;
-            permit(there, Acl::WRITE)?;
             check_version(there, version)?;
             Ok(Some(Change::Set { path: path.into(), data: data.into() }))
         }
         Op::Check { path, version } => {
             let there = node(&path)?;
-            permit(there, Acl::READ)?;
             check_version(there, version)?;
             Ok(None)
         }
@@ -126,17 +106,6 @@ pub(super) fn plan_reaping(tree: &Tree, path: &str) -> Result<Change, Code> {
     Ok(Change::Delete { path: path.into() })
 }
 
-pub(super) fn permit(node: &Znode, permission: u8) -> Result<(), Code> {
-    if node.acl.allows(permission) { Ok(()) } else { Err(Code::NoAuth) }
-}
-
 fn check_version(node: &Znode, version: i32) -> Result<(), Code> {
     if version == -1 || node.version() == version { Ok(()) } else { Err(Code::BadVersion) }
-}
-
-fn is_path(path: &str) -> bool {
-    path.starts_with('/')
-        && !path.contains("//")
-        && (path.len() == 1 || !path.ends_with('/'))
-        && !path.split('/').any(|part| part == "." || part == "..")
 }

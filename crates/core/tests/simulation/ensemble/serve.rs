@@ -6,16 +6,10 @@ use super::config::nanos;
 use super::log::{Origin, Txn};
 use super::network::{ConnId, Waiting};
 use super::peers::Peer;
-use super::prepare::permit;
-use super::tree::{Change, Znode};
+use super::tree::Change;
 use super::watches::Kind;
-use super::wire::{Acl, Answer, Code, Happened, Op, ToClient, ToServer, WireError};
-use super::{Direction, Ensemble, Event, Role, mix};
-
-/// Derives a session's password, which only the servers can compute.
-fn password_of(session: i64) -> u64 {
-    mix(session.cast_unsigned() ^ 0x00B3_415C)
-}
+use super::wire::{Answer, Code, Op, ToClient, ToServer, WireError};
+use super::{Direction, Ensemble, Event, Role};
 
 impl Ensemble {
     /// Whether a server answers clients.
@@ -80,13 +74,9 @@ impl Ensemble {
             return self.close(id);
         }
         match packet {
-            ToServer::Connect { session, password, timeout_ms, last_zxid } => {
-                if last_zxid > self.servers[server].tree.zxid {
-                    // The server would show an older state than this client has already seen.
-                    return self.close(id);
-                }
+            ToServer::Connect { session, timeout_ms } => {
                 let timeout_ms = self.config.granted(timeout_ms);
-                self.connect(id, server, session, password, timeout_ms);
+                self.connect(id, server, session, timeout_ms);
             }
             ToServer::Request { xid, op } if is_established => {
                 if self.touch(server, session, timeout_ms) {
@@ -97,7 +87,7 @@ impl Ensemble {
         }
     }
 
-    fn connect(&mut self, id: ConnId, server: usize, session: i64, password: u64, timeout_ms: i32) {
+    fn connect(&mut self, id: ConnId, server: usize, session: i64, timeout_ms: i32) {
         let Some(conn) = self.conns.at_server(id) else {
             return;
         };
@@ -113,9 +103,6 @@ impl Ensemble {
         }
         if let Some(older) = self.servers[server].by_session.get(&session).copied() {
             self.close(older);
-        }
-        if password != password_of(session) {
-            return self.connected(id, false);
         }
         if let Some(conn) = self.conns.at_server(id) {
             conn.session = session;
@@ -142,12 +129,12 @@ impl Ensemble {
         };
         let (server, session, timeout_ms) = (conn.server, conn.session, conn.timeout_ms);
         if !is_valid {
-            self.tell_client(id, ToClient::Connected { session: 0, password: 0, timeout_ms: 0 });
+            self.tell_client(id, ToClient::Connected { session: 0, timeout_ms: 0 });
             return self.close(id);
         }
         conn.is_established = true;
         self.servers[server].by_session.insert(session, id);
-        self.tell_client(id, ToClient::Connected { session, password: password_of(session), timeout_ms });
+        self.tell_client(id, ToClient::Connected { session, timeout_ms });
     }
 
     /// Records that a request touches its session: at the leader immediately, at a follower until the leader asks.
@@ -171,21 +158,15 @@ impl Ensemble {
             return;
         };
         let is_leading = matches!(self.servers[server].role, Role::Leading(_));
-        let throttles = &mut self.servers[server].throttles;
-        let op = if *throttles > 0 && !matches!(op, Op::Ping | Op::Close) {
-            *throttles -= 1;
-            // The refusal is answered in order, like a read.
-            Op::Multi(vec![])
-        } else if op.is_for_leader() {
+        if op.is_for_leader() {
             let is_multi = matches!(op, Op::Multi(_));
             conn.waiting.push_back(Waiting { xid, read: None, is_sync: false, is_multi });
             return self.tell_leader(server, Peer::Forward { conn: id, session, xid, op });
-        } else if matches!(op, Op::Sync) && !is_leading {
+        }
+        if matches!(op, Op::Sync) && !is_leading {
             conn.waiting.push_back(Waiting { xid, read: None, is_sync: true, is_multi: false });
             return self.tell_leader(server, Peer::Sync { conn: id, xid });
-        } else {
-            op
-        };
+        }
         if conn.waiting.is_empty() {
             self.read(id, server, xid, op);
         } else {
@@ -207,8 +188,7 @@ impl Ensemble {
         if closes && matches!(result, Err(WireError { code: Code::SessionMoved, .. })) {
             return self.close(id);
         }
-        let zxid = self.servers[server].tree.zxid;
-        self.tell_client(id, ToClient::Answer { xid, zxid, result });
+        self.tell_client(id, ToClient::Answer { xid, result });
         while let Some(conn) = self.conns.at_server(id)
             && let Some(Waiting { xid, read: Some(op), .. }) =
                 conn.waiting.pop_front_if(|waiting| waiting.read.is_some())
@@ -225,39 +205,17 @@ impl Ensemble {
     }
 
     fn read(&mut self, id: ConnId, server: usize, xid: i32, op: Op) {
-        let mut events = vec![];
-        let result = self.look(id, server, op, &mut events);
-        let zxid = self.servers[server].tree.zxid;
-        for (path, happened) in events {
-            self.tell_client(id, ToClient::Event { path, happened });
-        }
-        self.tell_client(id, ToClient::Answer { xid, zxid, result: result.map_err(WireError::from) });
+        let result = self.look(id, server, op);
+        self.tell_client(id, ToClient::Answer { xid, result: result.map_err(WireError::from) });
     }
 
-    fn look(
-        &mut self,
-        id: ConnId,
-        server: usize,
-        op: Op,
-        events: &mut Vec<(Rc<str>, Happened)>,
-    ) -> Result<Answer, Code> {
+    fn look(&mut self, id: ConnId, server: usize, op: Op) -> Result<Answer, Code> {
         let super::Server { tree, watches, .. } = &mut self.servers[server];
-        let readable = |node: &Znode| permit(node, Acl::READ);
         match op {
             Op::Ping | Op::Sync => Ok(Answer::Done),
-            Op::Exists { path, watch } => {
-                let node = tree.get(&path);
-                if self.config.version >= [3, 9] {
-                    node.map_or(Ok(()), readable)?;
-                }
-                if watch {
-                    watches.add(Kind::Data, &path, id);
-                }
-                node.map(|node| Answer::Stat(node.stat())).ok_or(Code::NoNode)
-            }
+            Op::Exists { path } => tree.get(&path).map(|node| Answer::Stat(node.stat())).ok_or(Code::NoNode),
             Op::GetData { path, watch } => {
                 let node = tree.get(&path).ok_or(Code::NoNode)?;
-                readable(node)?;
                 if watch {
                     watches.add(Kind::Data, &path, id);
                 }
@@ -265,39 +223,12 @@ impl Ensemble {
             }
             Op::GetChildren { path, watch } => {
                 let node = tree.get(&path).ok_or(Code::NoNode)?;
-                readable(node)?;
                 if watch {
                     watches.add(Kind::Child, &path, id);
                 }
                 Ok(Answer::Children(node.children.iter().cloned().collect(), node.stat()))
             }
-            Op::SetWatches { since, data, exist, child } => {
-                for path in data {
-                    match tree.get(&path).map(Znode::stat) {
-                        None => events.push((path.into(), Happened::Deleted)),
-                        Some(stat) if stat.mzxid > since => events.push((path.into(), Happened::DataChanged)),
-                        Some(_) => watches.add(Kind::Data, &path, id),
-                    }
-                }
-                for path in exist {
-                    match tree.get(&path) {
-                        Some(_) => events.push((path.into(), Happened::Created)),
-                        None => watches.add(Kind::Data, &path, id),
-                    }
-                }
-                for path in child {
-                    match tree.get(&path).map(Znode::stat) {
-                        None => events.push((path.into(), Happened::Deleted)),
-                        Some(stat) if stat.pzxid > since => {
-                            events.push((path.into(), Happened::ChildrenChanged));
-                        }
-                        Some(_) => watches.add(Kind::Child, &path, id),
-                    }
-                }
-                Ok(Answer::Done)
-            }
-            // A throttled request arrives here as an empty `Multi`.
-            _ => Err(Code::Throttled),
+            _ => Err(Code::BadArguments),
         }
     }
 

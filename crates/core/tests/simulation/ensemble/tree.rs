@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::wire::{Acl, Happened, Stat};
+use super::wire::{Happened, Stat};
 
 #[derive(Debug, Clone)]
 pub(super) struct Znode {
     pub(super) data: Rc<[u8]>,
-    pub(super) acl: Acl,
     /// Its `cversion` counts only created children; sequential names are numbered by it.
     stat: Stat,
     pub(super) children: BTreeSet<Rc<str>>,
@@ -43,7 +42,7 @@ impl Znode {
 /// A change that the leader has found valid.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
-    Create { path: Rc<str>, data: Rc<[u8]>, acl: Acl, owner: i64, is_container: bool },
+    Create { path: Rc<str>, data: Rc<[u8]>, owner: i64, is_container: bool },
     Delete { path: Rc<str> },
     Set { path: Rc<str>, data: Rc<[u8]> },
     Open { session: i64, timeout_ms: i32 },
@@ -90,7 +89,6 @@ impl Tree {
     pub(super) fn new() -> Self {
         let root = Znode {
             data: Rc::from([]),
-            acl: Acl::OPEN,
             stat: Stat::default(),
             children: BTreeSet::new(),
             is_container: false,
@@ -126,7 +124,7 @@ impl Tree {
     /// Makes a change and reports what happened to which node.
     pub(super) fn apply(&mut self, change: &Change, at: Stamp, mut happened: impl FnMut(&Rc<str>, Happened)) {
         match change {
-            Change::Create { path, data, acl, owner, is_container } => {
+            Change::Create { path, data, owner, is_container } => {
                 let stat = Stat {
                     czxid: at.zxid,
                     mzxid: at.zxid,
@@ -137,7 +135,7 @@ impl Tree {
                     ..Stat::default()
                 };
                 let (data, children) = (Rc::clone(data), BTreeSet::new());
-                let node = Znode { data, acl: *acl, stat, children, is_container: *is_container };
+                let node = Znode { data, stat, children, is_container: *is_container };
                 self.nodes.insert(Rc::clone(path), node);
                 if let Some(parent) = self.nodes.get_mut(parent_of(path)) {
                     parent.children.insert(Rc::from(name_of(path)));

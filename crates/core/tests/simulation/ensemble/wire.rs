@@ -2,38 +2,10 @@
 
 use std::rc::Rc;
 
-/// The permissions on a node, which are the same for everyone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Acl {
-    pub(crate) everyone: u8,
-}
-
-impl Acl {
-    pub(crate) const READ: u8 = 1;
-    pub(crate) const WRITE: u8 = 2;
-    pub(crate) const CREATE: u8 = 4;
-    pub(crate) const DELETE: u8 = 8;
-    #[allow(dead_code, reason = "for the comparison with real servers")]
-    pub(crate) const ADMIN: u8 = 16;
-    pub(crate) const OPEN: Self = Self::alike(Self::ALL);
-    pub(crate) const ALL: u8 = 31;
-
-    pub(crate) const fn alike(everyone: u8) -> Self {
-        Self { everyone }
-    }
-
-    pub(crate) fn allows(self, permission: u8) -> bool {
-        self.everyone & permission != 0
-    }
-}
-
 /// The kind of node to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Persistent,
-    #[allow(dead_code, reason = "for the comparison with real servers")]
-    PersistentSequential,
-    #[allow(dead_code, reason = "for the comparison with real servers")]
     Ephemeral,
     EphemeralSequential,
     Container,
@@ -43,56 +15,20 @@ impl Mode {
     pub(crate) fn is_ephemeral(self) -> bool {
         matches!(self, Self::Ephemeral | Self::EphemeralSequential)
     }
-
-    pub(crate) fn is_sequential(self) -> bool {
-        matches!(self, Self::PersistentSequential | Self::EphemeralSequential)
-    }
 }
 
 /// A client's request. Version -1 matches any version.
 #[derive(Debug, Clone)]
 pub(crate) enum Op {
-    Create {
-        path: String,
-        data: Vec<u8>,
-        acl: Acl,
-        mode: Mode,
-    },
-    Delete {
-        path: String,
-        version: i32,
-    },
-    SetData {
-        path: String,
-        data: Vec<u8>,
-        version: i32,
-    },
-    Check {
-        path: String,
-        version: i32,
-    },
+    Create { path: String, data: Vec<u8>, mode: Mode },
+    Delete { path: String, version: i32 },
+    SetData { path: String, data: Vec<u8>, version: i32 },
+    Check { path: String, version: i32 },
     Multi(Vec<Op>),
     Sync,
-    Exists {
-        path: String,
-        watch: bool,
-    },
-    GetData {
-        path: String,
-        watch: bool,
-    },
-    GetChildren {
-        path: String,
-        watch: bool,
-    },
-    /// Sets the watches of a lost connection again. Watches that would have fired since this zxid fire now.
-    #[allow(dead_code, reason = "for the comparison with real servers")]
-    SetWatches {
-        since: i64,
-        data: Vec<String>,
-        exist: Vec<String>,
-        child: Vec<String>,
-    },
+    Exists { path: String },
+    GetData { path: String, watch: bool },
+    GetChildren { path: String, watch: bool },
     Ping,
     Close,
 }
@@ -119,14 +55,12 @@ pub(crate) enum Code {
     RuntimeInconsistency,
     BadArguments,
     NoNode,
-    NoAuth,
     BadVersion,
     NoChildrenForEphemerals,
     NodeExists,
     NotEmpty,
     SessionExpired,
     SessionMoved,
-    Throttled,
 }
 
 /// A node's metadata.
@@ -184,9 +118,7 @@ pub(crate) enum ToServer {
     /// The first packet of a connection. Session 0 asks for a new session.
     Connect {
         session: i64,
-        password: u64,
         timeout_ms: i32,
-        last_zxid: i64,
     },
     Request {
         xid: i32,
@@ -200,13 +132,10 @@ pub(crate) enum ToClient {
     /// Session 0 means that the session has expired.
     Connected {
         session: i64,
-        password: u64,
         timeout_ms: i32,
     },
     Answer {
         xid: i32,
-        #[allow(dead_code, reason = "for the comparison with real servers")]
-        zxid: i64,
         result: Result<Answer, WireError>,
     },
     Event {
