@@ -5,7 +5,6 @@ use zklock_core::protocol::Reply;
 use zklock_core::queue::name::Mode;
 use zklock_core::queue::order::{Decision, decide};
 
-use super::host::Zklock;
 use super::scenario::Contender;
 use super::world::{Event, SessionOwner, World};
 
@@ -32,21 +31,6 @@ impl Contender {
     }
 }
 
-impl Contender {
-    /// Whether its host never lets it wait for a processor for so long that this costs the lock.
-    ///
-    /// In steady rhythm the oldest confirmation that counts was sent 7T/12 and 5R before the next answer: T/3 to the next
-    /// one that counts, three pauses of T/12, and five trips. From when it was sent until the stop begins, the waits take
-    /// as much as falls into it, at each place where zklock sends or hears something. One percent of T is left
-    /// for timers, which are late by a 500th, and for the clock's drift.
-    pub(crate) fn keeps_up(&self) -> bool {
-        let Some(stall) = self.stall else { return true };
-        let span = stops_after(self.session_timeout);
-        let waits = span.div_ceil(stall.every) * stall.lasts;
-        waits + 5 * self.trip() < span - self.session_timeout * 7 / 12 - self.session_timeout / 100
-    }
-}
-
 /// How long after the last confirmation that counts the stop begins, with a `--kill-after` of at least T/12.
 fn stops_after(timeout: u64) -> u64 {
     timeout - (timeout / 12).max(200 * MS) - timeout / 12
@@ -58,7 +42,7 @@ impl World {
     /// predecessor that it is first, and that one from its own.
     pub(crate) fn check_what_runs(&mut self) {
         self.after(LOOK_EVERY, Event::Look);
-        if !self.ensemble.is_whole() || !self.is_aim_over() {
+        if !self.ensemble.is_whole() {
             self.calm_since = self.now;
         }
         let all = self.zklocks.iter().map(|zklock| zklock.contender.session_timeout);
@@ -90,8 +74,7 @@ impl World {
             && zklock.signals.is_empty()
             && !zklock.was_hit
             && !zklock.node_deleted
-            && zklock.contender.is_quick()
-            && zklock.contender.stall.is_none();
+            && zklock.contender.is_quick();
         if !waits || !is_left_alone || self.zklocks[index].is_leaving() {
             return false;
         }
@@ -118,15 +101,9 @@ impl World {
         }
     }
 
-    /// Checks that a lease that ended while the command ran was lost because of a fault.
+    /// Checks that no lease ends while the command runs unless there is a fault.
     pub(crate) fn check_loss(&mut self, index: usize) {
-        let is_survived = self.scenario.faults.is_empty() && self.scenario.aim.is_none();
-        let Zklock { contender, command, .. } = &self.zklocks[index];
-        // The first lease may be shorter than one in steady rhythm, which is what a busy host leaves.
-        let is_steady =
-            command.as_ref().is_some_and(|command| self.now > command.started + contender.session_timeout);
-        let keeps_up = contender.stall.is_none() || is_steady && contender.keeps_up();
-        if is_survived && contender.is_quick() && keeps_up {
+        if self.scenario.faults.is_empty() && self.zklocks[index].contender.is_quick() {
             self.checks.violated(|| format!("zklock {index} lost its lease, and had no reason to"));
         }
     }
@@ -143,8 +120,7 @@ impl World {
     /// Checks that a monitor that ends all processes does so because of a fault.
     pub(crate) fn check_end(&mut self, index: usize) {
         let zklock = &self.zklocks[index];
-        if !zklock.was_hit && zklock.signals.is_empty() && zklock.troubled == 0 && zklock.contender.keeps_up()
-        {
+        if !zklock.was_hit && zklock.signals.is_empty() && zklock.troubled == 0 {
             self.checks
                 .violated(|| format!("the monitor of zklock {index} ends everybody, and had no reason to"));
         }

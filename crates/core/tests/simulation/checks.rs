@@ -1,14 +1,12 @@
 //! Checks at every step of a run and at its end.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use zklock_core::exit::{CONFLICT, Exit, FAILURE, LOST};
-use zklock_core::queue::name::Mode;
 
+use super::checker::{Checker, Place};
 use super::fault::Target;
-use super::host::Zklock;
-use super::scenario::Contender;
+use super::scenario::PlannedFault;
 use super::world::World;
 
 /// Every lock that is contended for.
@@ -17,52 +15,76 @@ const LOCKS: [&str; 2] = ["/locks/a", "/locks/b"];
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     pub(crate) violation: Option<String>,
-    /// The greatest fencing token of an exclusive holder, by lock.
-    tokens: BTreeMap<&'static str, i64>,
+    /// The judge of exclusion and order.
+    checker: Checker,
 }
 
 impl Checks {
     pub(crate) fn violated(&mut self, what: impl FnOnce() -> String) {
         self.violation.get_or_insert_with(what);
     }
+
+    /// From now on a zklock is excused: its node is deleted.
+    pub(crate) fn evict(&mut self, index: usize) {
+        self.checker.evict(&name(index));
+    }
 }
 
-/// Whether two holders may hold the lock at the same time.
-fn are_compatible(one: Mode, other: Mode) -> bool {
-    matches!((one, other), (Mode::Shared, Mode::Shared))
+/// A fact about a zklock that excuses what would be a violation. There is no other excuse.
+#[derive(Debug, Clone, Copy)]
+enum Excuse {
+    /// Its node was deleted by hand, so the lock passes on before zklock can learn of that.
+    Evicted,
+    /// One of its processes was killed or frozen, and the monitor is dead, frozen or stopped: a limit that docs/signals.md
+    /// names.
+    NobodyCanAct,
+    /// Its host sleeps or has just woken up. No program can prevent that moment; the fencing token covers it.
+    Asleep,
+    /// One of its processes was killed or frozen, or its host was suspended: nobody could say at once how the command
+    /// ended, or end in time.
+    Hit,
+    /// It, or a server, was cut off, suspended or killed: its node goes with its session. A leader reports a session as
+    /// expired before the close is committed, and if it is deposed in between, the node goes later.
+    CutOff,
+    /// Its line is too slow for its session timeout.
+    SlowLine,
 }
 
 impl World {
-    /// Checks that no command runs whose lock excludes this one. Called before a command starts or continues.
-    pub(crate) fn check_exclusion(&mut self, index: usize) {
-        let Zklock { contender: Contender { mode, .. }, node_deleted, .. } = self.zklocks[index];
-        if node_deleted {
-            // zklock is about to learn of the deletion.
-            return;
-        }
-        for lock in self.zklocks[index].contender.locks.clone() {
-            let running: BTreeSet<usize> = (0..self.zklocks.len())
-                .filter(|&other| self.zklocks[other].contender.locks.contains(&lock))
-                .filter(|&other| other != index && self.needs_the_lock(other))
-                .filter(|&other| !self.is_exempt(other))
-                .collect();
-            let too_many = match mode {
-                Mode::Slots(slots) => running.len() >= slots as usize,
-                _ => running.iter().any(|&other| !are_compatible(mode, self.zklocks[other].contender.mode)),
-            };
-            if too_many {
-                self.checks.violated(|| {
-                    format!("zklock {index} lets its command run while {running:?} run theirs under {lock}")
-                });
-            }
-        }
+    fn is_excused(&self, index: usize, excuses: &[Excuse]) -> bool {
+        let zklock = &self.zklocks[index];
+        let cuts_off = |planned: &PlannedFault| {
+            planned.who == index && planned.fault.cuts_off() || planned.fault.target() == Target::Servers
+        };
+        excuses.iter().any(|excuse| match excuse {
+            Excuse::Evicted => zklock.node_deleted,
+            Excuse::NobodyCanAct => zklock.no_process_can_act(),
+            Excuse::Asleep => self.has_slept(index),
+            Excuse::Hit => zklock.was_hit || zklock.was_suspended(),
+            Excuse::CutOff => self.scenario.faults.iter().any(cuts_off),
+            Excuse::SlowLine => !zklock.contender.is_quick(),
+        })
     }
 
-    /// Whether a running command of a zklock doesn't count: the zklock is about to learn that its node was deleted, neither
-    /// of its processes can act (a limit that docs/signals.md names), or its host has just woken up.
-    fn is_exempt(&self, index: usize) -> bool {
-        let zklock = &self.zklocks[index];
-        zklock.node_deleted || zklock.no_process_can_act() || self.has_slept(index)
+    /// Lets the checker judge a command that begins under these locks, the value of `ZKLOCK_LOCKS`.
+    fn check_exclusion(&mut self, index: usize, locks: &str) {
+        let begun = Place::all(locks).and_then(|places| {
+            self.checks.checker.begin(&name(index), Duration::from_nanos(self.now), places)
+        });
+        begun.unwrap_or_else(|why| self.checks.violated(|| why));
+        self.commands_are_alive();
+    }
+
+    /// Lets each command that runs under a lock give a sign of life, which the checker judges.
+    pub(crate) fn commands_are_alive(&mut self) {
+        for index in 0..self.zklocks.len() {
+            if self.needs_the_lock(index)
+                && !self.is_excused(index, &[Excuse::Evicted, Excuse::NobodyCanAct, Excuse::Asleep])
+            {
+                let alive = self.checks.checker.alive(&name(index), 0, Duration::from_nanos(self.now), false);
+                alive.unwrap_or_else(|why| self.checks.violated(|| why));
+            }
+        }
     }
 
     /// Whether a process of the command runs that the lock has to protect.
@@ -70,17 +92,9 @@ impl World {
         self.zklocks[index].command.as_ref().is_some_and(|command| command.needs_the_lock(self.now))
     }
 
-    /// Checks a zklock whose host was suspended, once zklock has had a moment to stop a command whose lease ended
-    /// meanwhile.
-    pub(crate) fn check_resumed(&mut self, index: usize) {
-        if self.needs_the_lock(index) && !self.is_exempt(index) {
-            self.check_exclusion(index);
-        }
-    }
-
     /// Checks the start of a command.
-    pub(crate) fn check_start(&mut self, index: usize, token: i64) {
-        self.check_exclusion(index);
+    pub(crate) fn check_start(&mut self, index: usize, locks: &str) {
+        self.check_exclusion(index, locks);
         self.check_once(index);
         let zklock = &self.zklocks[index];
         if zklock.missing {
@@ -88,7 +102,7 @@ impl World {
                 format!("zklock {index} starts its command, and its last list doesn't have its node")
             });
         }
-        let takes = 10_000_000 + 2 * zklock.contender.late_by();
+        let takes = 10_000_000;
         // A signal that arrives while the command is being started is meant for the command.
         if let Some(told) = self.zklocks[index].told_to_end.filter(|told| told + takes < self.now) {
             let late = Duration::from_nanos(self.now - told);
@@ -100,18 +114,6 @@ impl World {
         }
         if self.zklocks[index].gone_by.is_some_and(|by| by < self.now) {
             self.checks.violated(|| format!("zklock {index} starts its command, and was to end"));
-        }
-        let mode = self.zklocks[index].contender.mode;
-        let one = self.zklocks[index].contender.locks.len() == 1;
-        if mode == Mode::Exclusive && one && !self.zklocks[index].node_deleted {
-            let lock = self.zklocks[index].contender.locks[0];
-            let last = self.checks.tokens.entry(lock).or_insert(i64::MIN);
-            if token <= *last {
-                let last = *last;
-                self.checks.violated(|| format!("zklock {index} has the token {token} after {last}"));
-            } else {
-                *last = token;
-            }
         }
     }
 
@@ -138,24 +140,14 @@ impl World {
             .command
             .as_ref()
             .and_then(|command| command.ended_by_itself.then(|| command.leader().exit));
+        let is_lost = self.is_excused(index, &[Excuse::Hit]) && exit == Exit::Code(LOST);
         let may_be = match (&zklock.command, natural) {
-            // If a process of zklock was hit at the end, the exit code may be the one that was reported before.
-            (Some(_), Some(natural)) => {
-                exit == natural
-                    || (zklock.was_hit || !zklock.contender.keeps_up()) && exit == Exit::Code(LOST)
-            }
+            (Some(_), Some(natural)) => exit == natural || is_lost,
             (Some(command), None) => {
                 exit == Exit::Code(LOST) || command.was_killed() && exit == command.leader().exit
             }
-            // The worker was hit, or its host suspended, when the command might already have been started.
-            (None, _)
-                if (zklock.was_hit || zklock.was_suspended())
-                    && zklock.was_starting()
-                    && exit == Exit::Code(LOST) =>
-            {
-                true
-            }
-            (None, _) => own.contains(&exit) || told(exit),
+            // The command might already have been started.
+            (None, _) => own.contains(&exit) || told(exit) || is_lost && zklock.was_starting(),
         };
         if !may_be {
             self.checks.violated(|| {
@@ -172,18 +164,12 @@ impl World {
 
     /// Checks that a zklock that has ended left no node behind, unless it couldn't reach the servers.
     fn check_released(&mut self, index: usize) {
-        let zklock = &self.zklocks[index];
-        let contender = &zklock.contender;
-        let is_slow = contender.line > contender.session_timeout / 30;
-        // A leader reports a session as expired before the close is committed. If it is deposed in between, the node
-        // goes later.
-        let was_cut = self.scenario.faults.iter().any(|planned| {
-            planned.who == index && planned.fault.cuts_off() || planned.fault.target() == Target::Servers
-        });
         let left = self.nodes_of(index);
-        let was_cut = was_cut || self.scenario.aim.is_some();
         // The worker may still be running alone to delete the node.
-        if !left.is_empty() && !is_slow && !was_cut && !self.zklocks[index].works() {
+        if !left.is_empty()
+            && !self.zklocks[index].works()
+            && !self.is_excused(index, &[Excuse::CutOff, Excuse::SlowLine])
+        {
             self.checks.violated(|| format!("zklock {index} is gone, and its node isn't: {left:?}"));
         }
     }
@@ -193,7 +179,7 @@ impl World {
         let zklock = &self.zklocks[index];
         if let Some(by) = zklock.ends_by.filter(|&by| by < self.now)
             && zklock.command.is_none()
-            && !zklock.was_hit
+            && !self.is_excused(index, &[Excuse::Hit])
         {
             let late = Duration::from_nanos(self.now - by);
             self.checks.violated(|| format!("zklock {index} was told to end while it waited, and exits with {exit:?} {late:?} too late"));
@@ -235,4 +221,9 @@ impl World {
     pub(crate) fn is_all_released(&self) -> bool {
         LOCKS.iter().all(|lock| self.ensemble.has_no_children(lock))
     }
+}
+
+/// The name of a zklock's command for the checker.
+fn name(index: usize) -> String {
+    format!("zklock {index}")
 }

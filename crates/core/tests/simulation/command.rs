@@ -40,7 +40,6 @@ pub(crate) struct Process {
 /// A command that was started. Its first process is the leader.
 #[derive(Debug)]
 pub(crate) struct Command {
-    pub(crate) started: u64,
     pub(crate) processes: Vec<Process>,
     pub(crate) reaped: bool,
     /// The leader ended by itself, so the remaining processes are left alone.
@@ -71,7 +70,7 @@ impl Command {
         });
         let processes = std::iter::once(leader).chain(others).collect();
         let may_be_killed = behaviour.exit == Exit::Signal(SIGKILL);
-        Self { started: now, processes, reaped: false, ended_by_itself: false, may_be_killed, unseen: None }
+        Self { processes, reaped: false, ended_by_itself: false, may_be_killed, unseen: None }
     }
 
     /// Kills the leader from outside, unless it is dead.

@@ -7,11 +7,10 @@ use zklock_core::exit::Exit;
 use zklock_core::queue::name::Mode;
 use zklock_core::signal::{SIGHUP, SIGKILL};
 
-use super::aim::Aim;
 use super::client::HostClock;
 use super::command::{CommandBehaviour, Other};
 use super::fault::Fault;
-use super::host::{Pace, Stall};
+use super::host::Pace;
 
 const MS: u64 = 1_000_000;
 const S: u64 = 1_000 * MS;
@@ -24,8 +23,6 @@ pub(crate) struct Scenario {
     pub(crate) servers: usize,
     pub(crate) contenders: Vec<Contender>,
     pub(crate) faults: Vec<PlannedFault>,
-    /// The fault aimed at one of the contenders, if any.
-    pub(crate) aim: Option<Aim>,
 }
 
 /// One zklock, and its host.
@@ -50,8 +47,6 @@ pub(crate) struct Contender {
     /// Its host's clock: start and drift.
     pub(crate) clock: HostClock,
     pub(crate) pace: Pace,
-    /// How late its host is, if it is a busy one.
-    pub(crate) stall: Option<Stall>,
 }
 
 /// A fault, and when it comes.
@@ -66,53 +61,18 @@ pub(crate) struct PlannedFault {
 impl Scenario {
     pub(crate) fn draw(seed: u64) -> Self {
         let mut rng = Rng::with_seed(seed);
-        if seed.is_multiple_of(3) {
-            return Self::draw_aimed(seed, &mut rng);
-        }
         let tick = Duration::from_millis(*pick(&mut rng, &[500, 1_000, 2_000]));
         let kind = rng.u8(0..10);
         let count = rng.usize(2..=6);
         let mut contenders: Vec<Contender> =
             (0..count).map(|_| Contender::draw(&mut rng, kind, tick)).collect();
         let span = 5 * S * contenders.len() as u64;
-        let mut faults: Vec<PlannedFault> =
-            (0..rng.usize(0..=5)).map(|_| PlannedFault::draw(&mut rng, count, span)).collect();
+        let faults = (0..rng.usize(0..=5)).map(|_| PlannedFault::draw(&mut rng, count, span)).collect();
         let servers = *pick(&mut rng, &[1, 3, 3, 3]);
         for contender in &mut contenders {
             contender.single_child = rng.u8(0..4) == 0;
         }
-        if rng.u8(0..8) == 0 {
-            if rng.bool() {
-                for contender in &mut contenders {
-                    contender.stall = Some(Stall::draw(&mut rng, contender));
-                }
-            } else {
-                faults = vec![Self::cut_while_late(&mut rng, &mut contenders)];
-            }
-        }
-        Self { seed, tick, servers, contenders, faults, aim: None }
-    }
-
-    /// Lets the first contender hold the lock long on a busy host, and cuts it off.
-    fn cut_while_late(rng: &mut Rng, contenders: &mut [Contender]) -> PlannedFault {
-        let timeout = contenders[0].session_timeout;
-        for contender in contenders.iter_mut() {
-            let lasts = contender.command.lasts;
-            let command = CommandBehaviour { lasts, exit: Exit::Code(0), obeys: None, others: vec![] };
-            *contender = Contender {
-                locks: vec!["/locks/a"],
-                mode: Mode::Exclusive,
-                wait: None,
-                command,
-                ..contender.clone()
-            };
-        }
-        let first = &mut contenders[0];
-        (first.starts, first.nonblock, first.once_per) = (S, false, None);
-        first.command.lasts = timeout * 8;
-        let at = S + timeout * rng.u64(50..500) / 100;
-        first.stall = Some(Stall { until: at + 3 * timeout, ..Stall::draw(rng, first) });
-        PlannedFault { at, who: 0, fault: Fault::Blackhole, lasts: 3 * timeout }
+        Self { seed, tick, servers, contenders, faults }
     }
 
     /// When the last fault is over.
@@ -151,18 +111,7 @@ impl Contender {
             server: None,
             clock: HostClock::default(),
             pace: Pace::Exact { kill },
-            stall: None,
         }
-    }
-
-    /// The time by which what it does may be late because its host is busy.
-    pub(crate) fn late_by(&self) -> u64 {
-        self.stall.map_or(0, |stall| stall.lasts)
-    }
-
-    /// When its processes get a processor, if they get none now.
-    pub(crate) fn stalled_until(&self, now: u64) -> Option<u64> {
-        self.stall?.over(now)
     }
 
     fn draw(rng: &mut Rng, kind: u8, tick: Duration) -> Self {
@@ -197,18 +146,7 @@ impl Contender {
             server: None,
             clock: HostClock { start: rng.u64(0..1_000 * S), drift_ppb: rng.i64(-1..=1) * 500_000, slept: 0 },
             pace: Pace::Drawn,
-            stall: None,
         }
-    }
-}
-
-impl Stall {
-    /// Less than a twelfth of the session timeout, by what it takes to kill and reap a command.
-    fn draw(rng: &mut Rng, contender: &Contender) -> Self {
-        let lasts = contender.session_timeout * rng.u64(2..=7) / 100;
-        let between = contender.session_timeout * rng.u64(2..150) / 100;
-        let until = contender.starts + 60 * S;
-        Self { every: lasts + between, lasts, until }
     }
 }
 

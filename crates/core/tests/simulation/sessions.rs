@@ -103,7 +103,6 @@ impl World {
         }
         let owner = line.owner;
         self.trace.print(self.now, || format!("    {owner:?} asks {asker:?} {}", shown(&request)));
-        self.aim_sees_question(owner, &request);
         self.sessions[id].client.ask(&mut self.ensemble, number(asker), request);
         self.dirty.push(id);
     }
@@ -131,7 +130,7 @@ impl World {
         let Some(id) = id else { return };
         let owner = self.sessions[id].owner;
         let follows = !self.sessions[id].deferred.is_empty();
-        if follows || self.is_frozen(owner) || self.hold_back(owner) {
+        if follows || self.is_frozen(owner) {
             return self.sessions[id].deferred.push(output);
         }
         self.sessions[id].client.take(&mut self.ensemble, output);
@@ -164,7 +163,6 @@ impl World {
                                 format!("    {owner:?} hears that {asker:?} failed: {failure}")
                             });
                         }
-                        self.aim_sees_answer(owner, &reply);
                         self.note_list(owner, &reply);
                         self.hears_reply(owner, key, asker, reply);
                     }

@@ -4,7 +4,6 @@ use fastrand::Rng;
 use zklock_core::protocol::{Asker, Reply, SessionChange, SessionKey};
 use zklock_core::run::Input;
 
-use super::aim::{Move, Progress};
 use super::bounds::LOOK_EVERY;
 use super::checks::Checks;
 use super::ensemble::explore::Upcoming;
@@ -54,13 +53,9 @@ pub(crate) enum Event {
     Thaw(usize, bool),
     /// The host of a zklock wakes up. `Resumed` follows once zklock has had a moment to handle its processes.
     Resume(usize),
-    Resumed(usize),
-    /// What came during a stall reaches the sessions of a zklock.
-    StallOver(usize),
+    Resumed,
     /// A server recovers.
     HealServer(usize),
-    /// The next step of the aimed fault.
-    Aim(Move),
     /// Time to check that every zklock runs as soon as it can.
     Look,
 }
@@ -78,8 +73,6 @@ pub(crate) struct World {
     pub(crate) zklocks: Vec<Zklock>,
     pub(crate) trace: Trace,
     pub(crate) checks: Checks,
-    /// How far the aimed fault has got.
-    pub(crate) progress: Progress,
     /// When a server last had a fault.
     pub(crate) calm_since: u64,
 }
@@ -109,7 +102,6 @@ impl World {
             zklocks: scenario.contenders.iter().map(|contender| Zklock::new(contender.clone())).collect(),
             trace: Trace::new(prints),
             checks: Checks::default(),
-            progress: Progress::default(),
             calm_since: 0,
             scenario,
         };
@@ -202,10 +194,7 @@ impl World {
             return;
         }
         match event {
-            Event::Start(index) => {
-                self.aim_begins(index);
-                self.start(index);
-            }
+            Event::Start(index) => self.start(index),
             Event::WakeWorker(index, which) => self.wake_worker(index, which),
             Event::WakeMonitor(index, which) => self.wake_monitor(index, which),
             Event::Command(index) => self.command_moves(index),
@@ -217,7 +206,7 @@ impl World {
             }
             Event::Thaw(index, worker) => self.thaw(index, worker),
             Event::Resume(index) => self.resume(index),
-            Event::Resumed(index) => self.check_resumed(index),
+            Event::Resumed => self.commands_are_alive(),
             Event::HealServer(server) => {
                 self.trace.print(self.now, || format!("server {server} is well again"));
                 self.ensemble.restart(server);
@@ -226,8 +215,6 @@ impl World {
                 self.ensemble.set_lag(server, 0);
                 self.calm_since = self.now;
             }
-            Event::StallOver(index) => self.thaw_sessions(index),
-            Event::Aim(what) => self.aim_moves(what),
             Event::Look => self.check_what_runs(),
         }
     }

@@ -4,11 +4,9 @@
 //! each run with one departure, then each with two, and so on. A run is deterministic for given departures, so it can
 //! be repeated from its start and nothing has to be copied.
 
-use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Instant;
 
 /// The point of a departure, and the way taken there.
 pub(crate) type Departure = (u32, u8);
@@ -51,31 +49,19 @@ impl Choices {
     }
 }
 
-/// The result of a search.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SearchResult {
-    pub(crate) runs: usize,
-    pub(crate) points: usize,
-    /// The smallest measure of all runs.
-    pub(crate) least: Option<i64>,
-    pub(crate) violation: Option<(Vec<Departure>, String)>,
-}
+/// The result of one run.
+pub(crate) type Outcome = Result<(), String>;
 
-impl fmt::Display for SearchResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} schedules, {} points in the plain one", self.runs, self.points)
-    }
-}
-
-/// The result of one run: a measure, or the violation.
-pub(crate) type Outcome = Result<Option<i64>, String>;
-
-/// Tries every schedule with at most `most` departures.
-pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) -> SearchResult {
+/// Tries every schedule with at most `most` departures. Returns how many those are, and the first violation.
+fn search(
+    most: usize,
+    run: impl Fn(&mut Choices) -> Outcome + Sync,
+) -> (usize, Option<(Vec<Departure>, String)>) {
     let mut level = vec![vec![]];
-    let mut found = SearchResult::default();
+    let mut runs = 0;
     for departures in 0..=most {
-        let (next, state) = (AtomicUsize::new(0), Mutex::new((vec![], found)));
+        runs += level.len();
+        let (next, state) = (AtomicUsize::new(0), Mutex::new((vec![], None)));
         thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
@@ -83,17 +69,10 @@ pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) 
                         let mut choices = Choices { given: given.clone(), ..Choices::default() };
                         let outcome = run(&mut choices);
                         let mut state = state.lock().unwrap();
-                        let (deeper, found) = &mut *state;
-                        found.runs += 1;
-                        if departures == 0 {
-                            found.points = choices.directions.len();
-                        }
-                        match outcome {
-                            Ok(measure) => found.least = [found.least, measure].into_iter().flatten().min(),
-                            Err(what) => {
-                                found.violation.get_or_insert((given.clone(), what));
-                                next.store(level.len(), Ordering::Relaxed);
-                            }
+                        let (deeper, violation) = &mut *state;
+                        if let Err(what) = outcome {
+                            violation.get_or_insert((given.clone(), what));
+                            next.store(level.len(), Ordering::Relaxed);
                         }
                         if departures < most {
                             deeper.extend(departing(given, &choices.directions));
@@ -102,14 +81,13 @@ pub(crate) fn search(most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) 
                 });
             }
         });
-        let deeper;
-        (deeper, found) = state.into_inner().unwrap();
-        if found.violation.is_some() {
-            break;
+        let (deeper, violation) = state.into_inner().unwrap();
+        if violation.is_some() {
+            return (runs, violation);
         }
         level = deeper;
     }
-    found
+    (runs, None)
 }
 
 /// Extends a schedule by one departure that comes after all others, in every possible way.
@@ -121,26 +99,13 @@ fn departing(given: &[Departure], directions: &[u8]) -> Vec<Vec<Departure>> {
     departures.map(|departure| [given, &[departure]].concat()).collect()
 }
 
-/// Repeats a run and prints each step.
-pub(crate) fn tell(given: &[Departure], run: impl Fn(&mut Choices) -> Outcome) {
-    let mut choices = Choices { given: given.to_vec(), prints: true, ..Choices::default() };
-    let _ = run(&mut choices);
-}
-
-/// Prints the result of a search and how long it took. Returns whether nothing was violated.
+/// Prints the result of a search, and each step of a run with a violation. Returns whether nothing was violated.
 pub(crate) fn report(name: &str, most: usize, run: impl Fn(&mut Choices) -> Outcome + Sync) -> bool {
-    let began = Instant::now();
-    let found = search(most, &run);
-    println!("explore: {name}: {found}, at most {most} departures; {:.1?}", began.elapsed());
-    if let Some(least) = found.least {
-        #[allow(clippy::cast_precision_loss, reason = "for people")]
-        let part = least as f64 / 1e9;
-        println!("explore: {name}: the smallest margin is {part:.4} of the session timeout");
-    }
-    if let Some((given, violation)) = found.violation {
-        tell(&given, run);
+    let (runs, violation) = search(most, &run);
+    println!("explore: {name}: {runs} schedules, at most {most} departures");
+    if let Some((given, violation)) = &violation {
+        let _ = run(&mut Choices { given: given.clone(), prints: true, ..Choices::default() });
         println!("explore: {name}: {violation}, after {given:?}");
-        return false;
     }
-    true
+    violation.is_none()
 }

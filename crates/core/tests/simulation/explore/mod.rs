@@ -13,9 +13,11 @@ mod lease;
 mod pair;
 mod recipe;
 
+use std::time::Duration;
+
 use zklock_core::queue::name::Mode::{self, Exclusive, Shared, Slots};
 
-use self::choices::{Choices, Outcome, report};
+use self::choices::{Choices, Outcome};
 use self::lease::{Fault, Setup};
 use self::recipe::{Scene, T};
 use super::ensemble::MS;
@@ -42,6 +44,8 @@ fn recipes() -> Vec<(&'static str, usize, Scene)> {
     let orders = [["/locks/a", "/locks/b"], ["/locks/b", "/locks/a"]];
     let locks = orders.map(|locks| Contender { locks: locks.to_vec(), ..contender(Exclusive, 2) }).to_vec();
     let long = vec![contender(Exclusive, 6_000), contender(Exclusive, 2)];
+    let once =
+        two().into_iter().map(|one| Contender { once_per: Some(Duration::ZERO), ..one }).collect();
     let unmade = Scene { is_made: false, ..scene(1, two(), true) };
     vec![
         ("two contenders", 2, scene(1, two(), true)),
@@ -54,6 +58,7 @@ fn recipes() -> Vec<(&'static str, usize, Scene)> {
         ("two slots for four", 1, scene(1, slots, false)),
         ("two locks in either order", 1, scene(1, locks, false)),
         ("a long command", 1, scene(3, long, false)),
+        ("once per period", 1, scene(1, once, false)),
     ]
 }
 
@@ -66,26 +71,16 @@ const SLOW: Setup = Setup {
     waits_for: None,
     is_at_leader: false,
     faults: &[Fault::Slow, Fault::Cut],
-    any_two: false,
 };
 
-/// The lease scenes: name, largest number of departures, setups. The setups are a few, or with `is_whole` every
-/// beginning within a tick.
-fn leases(is_whole: bool) -> Vec<(&'static str, usize, Vec<Setup>)> {
-    let places: &'static [u64] = if is_whole { &[0, 1, 2, 3, 4, 5] } else { &[0, 3] };
-    let with = |setup: Setup| -> Vec<Setup> {
-        let setup = Setup { any_two: is_whole, ..setup };
-        let every = places.iter().flat_map(|offset| places.iter().map(move |phase| (*offset, *phase)));
-        let every = every.filter(|(offset, phase)| is_whole || offset == phase);
-        every.map(|(offset, phase)| Setup { offset, phase, ..setup }).collect()
-    };
+/// The lease scenes: name, largest number of departures, setups.
+fn leases() -> Vec<(&'static str, usize, Vec<Setup>)> {
+    let with = |setup: Setup| [0, 3].map(|begin| Setup { offset: begin, phase: begin, ..setup }).to_vec();
     // A clock that loses a twelfth of the session timeout while the timeout passes.
     let slow_by = 1_000_000_000 / 13;
     let silence = Setup { faults: &[Fault::Silence], horizon: 24, ..SLOW };
-    let waits: &[u64] = if is_whole { &[1, 3, 5, 8, 12, 15] } else { &[3, 12] };
-    let waiting = |faults: &'static [Fault]| -> Vec<Setup> {
-        let setup = |steps: &u64| Setup { waits_for: Some(*steps), horizon: 30, faults, ..SLOW };
-        waits.iter().map(setup).collect()
+    let waiting = |faults: &'static [Fault]| {
+        [3, 12].map(|steps| Setup { waits_for: Some(steps), horizon: 30, faults, ..SLOW }).to_vec()
     };
     let at_leader = Setup { is_at_leader: true, faults: &[Fault::Depose], horizon: 80, ..SLOW };
     vec![
@@ -103,48 +98,24 @@ fn leases(is_whole: bool) -> Vec<(&'static str, usize, Vec<Setup>)> {
 }
 
 /// A search: its name, its largest number of departures, and its runs.
-struct Search {
-    name: &'static str,
-    most: usize,
-    run: Box<dyn Fn(&mut Choices) -> Outcome + Sync>,
-}
+type Search = (&'static str, usize, Box<dyn Fn(&mut Choices) -> Outcome + Sync>);
 
-/// The searches whose names contain `wanted`.
-fn searches(wanted: &str, is_whole: bool) -> impl Iterator<Item = Search> {
+fn searches() -> impl Iterator<Item = Search> {
     let pairs = pair::scenes().into_iter().map(|(name, most, scene)| -> Search {
-        Search { name, most, run: Box::new(move |choices| pair::run(&scene, choices)) }
+        (name, most, Box::new(move |choices| pair::run(&scene, choices)))
     });
     let recipes = recipes().into_iter().map(|(name, most, scene)| -> Search {
-        Search { name, most, run: Box::new(move |choices| recipe::run(&scene, choices)) }
+        (name, most, Box::new(move |choices| recipe::run(&scene, choices)))
     });
-    let leases = leases(is_whole).into_iter().map(|(name, most, setups)| {
+    let leases = leases().into_iter().map(|(name, most, setups)| -> Search {
         let run = move |choices: &mut Choices| lease::run(&setups[choices.choose(setups.len())], choices);
-        Search { name, most: most + 1, run: Box::new(run) }
+        (name, most + 1, Box::new(run))
     });
-    pairs.chain(recipes).chain(leases).filter(move |search| search.name.contains(wanted))
+    pairs.chain(recipes).chain(leases)
 }
 
 /// Explores all scenes whose name contains `wanted`. Returns whether nothing was violated.
-pub(crate) fn all(wanted: &str, is_whole: bool) -> bool {
-    let mut good = true;
-    for Search { name, most, run } in searches(wanted, is_whole) {
-        good &= report(name, most, run);
-    }
-    if "a clock beyond what the lease assumes".contains(wanted) {
-        good &= beyond();
-    }
-    good
-}
-
-/// Checks that the search notices a fault that a lease doesn't withstand, so that a search without a finding proves
-/// something.
-fn beyond() -> bool {
-    let setups: Vec<Setup> =
-        (0..6).map(|phase| Setup { phase, slow_by: 1_000_000_000 / 4, ..SLOW }).collect();
-    let found = choices::search(3, |choices| lease::run(&setups[choices.choose(setups.len())], choices));
-    println!(
-        "explore: a clock beyond what the lease assumes: {found}, {:?} {:?}",
-        found.violation, found.least
-    );
-    found.violation.is_some()
+pub(crate) fn all(wanted: &str) -> bool {
+    let wanted = searches().filter(|(name, ..)| name.contains(wanted));
+    wanted.fold(true, |good, (name, most, run)| choices::report(name, most, run) && good)
 }

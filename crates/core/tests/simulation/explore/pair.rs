@@ -214,7 +214,7 @@ impl MonitorSources for Pair<'_> {
     }
 }
 
-/// Runs a scene. It has no measure.
+/// Runs a scene.
 pub(super) fn run(scene: &Scene, choices: &mut Choices) -> choices::Outcome {
     let mut driver = MonitorDriver::new(TIMEOUT, false);
     let mut pair = Pair(RefCell::new(State {
@@ -268,9 +268,5 @@ pub(super) fn run(scene: &Scene, choices: &mut Choices) -> choices::Outcome {
 
 fn judge(state: &State<'_>, ends: Option<MonitorEffect>, cleans: bool, outcome: Exit) -> choices::Outcome {
     let (found, expected) = ((ends, cleans, outcome), state.expected());
-    if found == expected {
-        Ok(None)
-    } else {
-        Err(format!("the monitor did {found:?} instead of {expected:?}"))
-    }
+    if found == expected { Ok(()) } else { Err(format!("the monitor did {found:?} instead of {expected:?}")) }
 }

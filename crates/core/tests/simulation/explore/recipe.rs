@@ -90,7 +90,7 @@ pub(crate) fn run(scene: &Scene, choices: &mut Choices) -> Outcome {
         ..Config::new(servers, 1)
     };
     let tick = Duration::from_nanos(T / 2);
-    let scenario = Scenario { seed: 1, tick, servers, contenders, faults: vec![], aim: None };
+    let scenario = Scenario { seed: 1, tick, servers, contenders, faults: vec![] };
     let mut world = World::with(config, scenario, choices.prints);
     if scene.is_made {
         world.lay_locks();
@@ -104,7 +104,7 @@ pub(crate) fn run(scene: &Scene, choices: &mut Choices) -> Outcome {
     let excused = vec![false; scene.contenders.len()];
     let mut exploration = Exploration { scene, choices, world, excused, was_slow: false, quiet_from: 0 };
     exploration.goes_on();
-    exploration.world.check_the_end().map(|()| None)
+    exploration.world.check_the_end()
 }
 
 impl World {

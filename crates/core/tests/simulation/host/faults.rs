@@ -44,7 +44,7 @@ impl World {
                     zklock.was_hit = true;
                     zklock.monitor.alive = false;
                     if !zklock.worker.frozen {
-                        zklock.gone_by = Some(self.now + 1_000_000_000 + 3 * zklock.contender.late_by());
+                        zklock.gone_by = Some(self.now + 1_000_000_000);
                     }
                     self.tell_worker(index, Input::MonitorDied);
                 }
@@ -84,6 +84,7 @@ impl World {
                 self.expect_stop(index, &nodes);
                 for node in nodes {
                     self.zklocks[index].node_deleted = true;
+                    self.checks.evict(index);
                     if let Some(operator) = self.operator {
                         self.ask(operator, Asker::Question(QuestionIndex(0)), Request::Delete(node.into()));
                     }
@@ -114,7 +115,7 @@ impl World {
         let zklock = &mut self.zklocks[index];
         if is_untroubled && !nodes.is_empty() {
             let grace = u64::try_from(zklock.contender.kill_after.as_nanos()).unwrap();
-            let takes = grace + 6 * zklock.contender.line + 6 * zklock.contender.late_by() + 2_000_000_000;
+            let takes = grace + 6 * zklock.contender.line + 2_000_000_000;
             zklock.gone_by = Some(self.now + takes);
         }
     }
@@ -146,8 +147,7 @@ impl World {
             && !zklock.monitor.frozen
         {
             // Silent servers get five seconds, and another five if the session was lost meanwhile; the rest is for delays.
-            let late = 6 * zklock.contender.late_by();
-            zklock.ends_by.get_or_insert(self.now + 14_000_000_000 + late);
+            zklock.ends_by.get_or_insert(self.now + 14_000_000_000);
             zklock.told_to_end.get_or_insert(self.now);
         }
         if signal == SIGCONT {

@@ -42,12 +42,11 @@ impl World {
         if latest.is_some_and(|latest| zklock.clock(self.now) >= latest) {
             return self.answer_worker(index, Input::Started(Err((FAILURE, "too late".to_owned()))));
         }
-        let token = variables.iter().find(|(name, _)| name == "ZKLOCK_FENCING_TOKEN");
-        let token = token.and_then(|(_, token)| token.parse().ok()).unwrap_or_default();
-        self.check_start(index, token);
-        let command = Command::start(&self.zklocks[index].contender.command, self.now);
-        self.trace.print(self.now, || format!("zklock {index} starts its command, token {token}"));
-        self.zklocks[index].command = Some(command);
+        let locks = variables.iter().find(|(name, _)| name == "ZKLOCK_LOCKS");
+        let locks = locks.map_or("", |(_, value)| value);
+        self.trace.print(self.now, || format!("zklock {index} starts its command: {locks}"));
+        self.zklocks[index].command = Some(Command::start(&self.zklocks[index].contender.command, self.now));
+        self.check_start(index, locks);
         self.expect_command(index);
         self.answer_worker(index, Input::Started(Ok(())));
     }
@@ -98,10 +97,6 @@ impl World {
 
     pub(super) fn signal_command(&mut self, index: usize, signal: i32, reach: Reach) {
         let now = self.now;
-        let zklock = &self.zklocks[index];
-        if signal == SIGCONT && zklock.command.is_some() {
-            self.check_exclusion(index);
-        }
         let has_terminal = has_terminal(index);
         let Some(command) = &mut self.zklocks[index].command else { return };
         let mut leader = None;
@@ -141,6 +136,9 @@ impl World {
             self.zklocks[index].worker.inbox.push_back(Input::Child);
         }
         self.expect_command(index);
+        if signal == SIGCONT {
+            self.commands_are_alive();
+        }
     }
 
     pub(super) fn look_at_children(&mut self, index: usize, all: bool) {

@@ -5,14 +5,13 @@
 //! | `worker`, `monitor` | the two processes: what drives them, and the effects of their state machines |
 //! | `job` | the command: starting, signalling, stopping, killing, reaping |
 //! | `cleaning` | sessions that delete the nodes left by another session |
-//! | `faults`, `sleep`, `stall` | faults; suspending and waking the host; a busy host |
+//! | `faults`, `sleep` | faults; suspending and waking the host |
 
 mod cleaning;
 mod faults;
 mod job;
 mod monitor;
 mod sleep;
-mod stall;
 mod worker;
 
 use std::collections::VecDeque;
@@ -31,8 +30,6 @@ use zklock_core::run::{Driver, Effect, Input, Plan};
 use zklock_core::time::BootTime;
 
 use self::sleep::Sleep;
-pub(crate) use self::stall::Stall;
-use self::stall::Waits;
 use super::command::Command;
 use super::scenario::Contender;
 use super::sessions::ClientId;
@@ -107,7 +104,6 @@ pub(crate) struct Worker {
     unfinished: Option<Effect>,
     /// When it is no longer busy.
     busy_until: u64,
-    waits: Waits,
     starting: bool,
     client: Option<ClientId>,
     wake: u64,
@@ -128,9 +124,6 @@ pub(crate) struct Watcher {
     signals: VecDeque<i32>,
     reports: VecDeque<Report>,
     wake: u64,
-    /// When it gets a processor.
-    late_until: u64,
-    waits: Waits,
     ending: bool,
     cleaner: Option<Cleaner>,
 }
@@ -178,8 +171,6 @@ impl Zklock {
                 signals: VecDeque::new(),
                 reports: VecDeque::new(),
                 wake: 0,
-                late_until: 0,
-                waits: Waits::default(),
                 ending: false,
                 cleaner: None,
             },

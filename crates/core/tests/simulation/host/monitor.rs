@@ -90,13 +90,6 @@ impl World {
             if zklock.is_asleep() || !alive || frozen || stopped || ending {
                 return;
             }
-            if zklock.monitor.waits.end() {
-                zklock.monitor.late_until = zklock.contender.stalled_until(self.now).unwrap_or(0);
-            }
-            if zklock.monitor.late_until > self.now {
-                let until = zklock.monitor.late_until;
-                return self.wake_monitor_at(index, until);
-            }
             let (step, relayed) = zklock.monitor_step(self.now);
             for signal in relayed {
                 self.tell_worker(index, Input::Signal(signal));
@@ -104,7 +97,6 @@ impl World {
             match step {
                 MonitorTurn::CarryOut(effect) => self.monitor_does(index, effect),
                 MonitorTurn::Wait(wake) => {
-                    self.zklocks[index].monitor.waits.begin();
                     let Some(wake) = wake else { return };
                     let at = self.zklocks[index].time_of(wake, self.now);
                     return self.wake_monitor_at(index, at);

@@ -71,21 +71,20 @@ impl World {
         self.thaw_sessions(index);
         self.work(index);
         self.watch(index);
-        self.at(self.zklocks[index].sleep.moment_ends, Event::Resumed(index));
+        self.at(self.zklocks[index].sleep.moment_ends, Event::Resumed);
     }
 
     fn wake_up(&mut self, index: usize) {
         let now = self.now;
         let zklock = &mut self.zklocks[index];
         let Some(since) = zklock.sleep.since.take() else { return };
-        zklock.sleep.moment_ends = now + A_MOMENT + zklock.contender.late_by();
+        zklock.sleep.moment_ends = now + A_MOMENT;
         // A fault that cuts the line may last longer than the sleep.
         zklock.troubled = zklock.troubled.max(now);
         let span = now - since;
         let later = |time: &mut u64| *time = if *time > since { time.saturating_add(span) } else { *time };
         zklock.gone_by.iter_mut().for_each(later);
         later(&mut zklock.worker.busy_until);
-        later(&mut zklock.monitor.late_until);
         let processes = zklock.command.iter_mut().flat_map(|command| &mut command.processes);
         for process in processes.filter(|process| !process.dead && process.stopped.is_none()) {
             process.ends = process.ends.saturating_add(span);

@@ -38,13 +38,6 @@ impl World {
             if is_asleep || !worker.alive || worker.frozen || worker.alone || worker.driver.is_none() {
                 return;
             }
-            if worker.waits.end()
-                && let Some(until) = self.hold_up_worker(index)
-            {
-                let worker = &mut self.zklocks[index].worker;
-                worker.busy_until = worker.busy_until.max(until);
-            }
-            let worker = &mut self.zklocks[index].worker;
             if worker.busy_until > self.now {
                 let until = worker.busy_until;
                 return self.wake_worker_at(index, until);
@@ -56,7 +49,6 @@ impl World {
             match step {
                 Turn::CarryOut(effect) => self.carry_out(index, effect),
                 Turn::Wait(wake) => {
-                    self.zklocks[index].worker.waits.begin();
                     let Some(wake) = wake else { return };
                     let at = self.zklocks[index].time_of(wake, self.now);
                     return self.wake_worker_at(index, at);
