@@ -1,9 +1,8 @@
 //! Checks a contender's exit against the faults that it met.
 
-use crate::checker::Seen;
 use crate::contender::Contender;
 use crate::invocation::{Kind, Wait};
-use crate::support::Fault;
+use crate::support::{Fault, Section};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -28,7 +27,8 @@ pub(crate) struct ExitCheck {
     pub(crate) wait_limit: Wait,
     pub(crate) session: Duration,
     pub(crate) contender_faults: Vec<Fault>,
-    pub(crate) seen: Seen,
+    /// What its command did, if it began.
+    pub(crate) section: Option<Section>,
     /// A fault of the servers, its network or the machine during its lifetime, or recently enough to cost it the lock.
     pub(crate) disturbed: bool,
     pub(crate) recently_disturbed: bool,
@@ -43,7 +43,9 @@ pub(crate) struct ExitCheck {
 impl ExitCheck {
     /// Why this exit is wrong, or `None`.
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
-        let Self { kind, wait_limit, seen, status, took, .. } = *self;
+        let Self { kind, wait_limit, status, took, .. } = *self;
+        let (begun, ended) =
+            (self.section.is_some(), self.section.as_ref().is_some_and(|section| section.ended));
         let was = |fault: Fault| self.contender_faults.contains(&fault);
         let limited = wait_limit != Wait::Unlimited;
         let short = self.session < SHORT_SESSION;
@@ -55,7 +57,7 @@ impl ExitCheck {
         let was_stopped = was(Fault::StopMonitor) || was(Fault::StopWorker) || was(Fault::Suspend);
         // The worker leaves the queue, and if it fails meanwhile, the monitor begins again.
         let leaves = LIMIT_TOLERANCE * if worker_hit { 2 } else { 1 };
-        if let (Wait::Some(limit), false, false) = (wait_limit, seen.begun, was_stopped)
+        if let (Wait::Some(limit), false, false) = (wait_limit, begun, was_stopped)
             && took > limit + leaves
         {
             return Some("gave up long after its limit");
@@ -65,9 +67,9 @@ impl ExitCheck {
             return Some("continued although it was revoked");
         }
         let possible = match (status.code(), status.signal()) {
-            (Some(0), _) if !(seen.begun && seen.ended) => return Some("exit 0 without a whole section"),
-            (Some(BUSY), _) if seen.begun => return Some("reports busy, but its job ran"),
-            (Some(FAILURE), _) if seen.begun => return Some("reports a failure of zklock, but its job ran"),
+            (Some(0), _) if !(begun && ended) => return Some("exit 0 without a whole section"),
+            (Some(BUSY), _) if begun => return Some("reports busy, but its job ran"),
+            (Some(FAILURE), _) if begun => return Some("reports a failure of zklock, but its job ran"),
             (Some(LOST), _) if !(self.recently_disturbed || worker_hit || short || was(Fault::Revoke)) => {
                 return Some("lost the lock without a fault that explains it");
             }
@@ -87,7 +89,7 @@ impl ExitCheck {
             (_, Some(9)) => self.contender_faults.iter().any(|fault| fault.kills_the_monitor()),
             (_, Some(15)) => was(Fault::Terminate),
             // A command that is started all the same inherits its limit, and ends with any code.
-            _ => was(Fault::FailWorker) && !seen.begun,
+            _ => was(Fault::FailWorker) && !begun,
         };
         (!possible).then_some("no fault explains this exit")
     }

@@ -3,9 +3,7 @@
 use crate::fault::Reach;
 use crate::support::Fault;
 use crate::support::clock;
-use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -47,22 +45,6 @@ impl FaultLog {
 
     pub(crate) fn count(&self) -> usize {
         self.entries().len()
-    }
-
-    /// The number of faults of each kind.
-    pub(crate) fn summary(&self) -> String {
-        let mut counts = BTreeMap::new();
-        self.entries().iter().for_each(|entry| *counts.entry(entry.fault).or_insert(0) += 1);
-        let counts: Vec<_> = counts.iter().map(|(fault, count)| format!("{fault} {count}")).collect();
-        counts.join(", ")
-    }
-
-    /// The faults that were active in this span.
-    pub(crate) fn within(&self, span: &Range<Duration>) -> String {
-        let entries = self.entries();
-        let met = entries.iter().filter(|entry| entry.from < span.end && span.start <= entry.to);
-        let met: Vec<_> = met.map(|entry| format!("{} of {}", entry.fault, entry.target)).collect();
-        met.join("; ")
     }
 
     /// The newest faults, with the times of the history.

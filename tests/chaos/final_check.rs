@@ -4,42 +4,38 @@ use crate::harness::Harness;
 use crate::invocation::{Invocation, Kind, LOCK, LOCKS, Wait};
 use crate::job::{Deaf, Job};
 use crate::processes::of_run;
-use crate::support::{Observer, clock};
+use crate::support::Observer;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time for all queued contenders to finish.
-const DRAIN: Duration = Duration::from_mins(2);
-/// The time for the next contender to run after healing: servers elect a leader, and the node of a killed host may remain
-/// for its session's ten seconds and a tick and a half.
-const FRESH: Duration = Duration::from_secs(20);
-/// On a busy machine that election alone takes some ten seconds.
-const FRESH_IF_BUSY: Duration = Duration::from_secs(40);
+/// The longest time, after all faults are healed, in which no contender begins or ends its command or exits: servers elect
+/// a leader, which takes some ten seconds on a busy machine, and the node of a killed host may remain for its session's
+/// ten seconds and a tick and a half.
+const LONGEST_PAUSE: Duration = Duration::from_secs(40);
 const CLEAN_UP: Duration = Duration::from_secs(15);
 
 /// Every contender ends, a new contender gets the lock, and no node or process is left.
 pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Option<String> {
     harness.stop.store(true, Ordering::SeqCst);
-    harness.history.at_end(|checker| checker.healed(clock::now()));
-    let running =
-        || harness.running().iter().map(|contender| contender.name().to_owned()).collect::<Vec<_>>();
-    wait_until_done(DRAIN, || running().is_empty() || harness.violation().is_some());
+    let progress = || (harness.running().len(), harness.history.at_end(|checker| checker.sections().len()));
+    let mut last = (progress(), Instant::now());
+    while last.0.0 > 0 && harness.violation().is_none() {
+        if last.1.elapsed() > LONGEST_PAUSE {
+            let messages: Vec<_> = harness.running().iter().map(|contender| contender.stderr()).collect();
+            return Some(format!(
+                "a queue stands still after all faults were healed\n{}",
+                messages.join("\n")
+            ));
+        }
+        thread::sleep(Duration::from_millis(20));
+        let now = progress();
+        if now != last.0 {
+            last = (now, Instant::now());
+        }
+    }
     if let Some(violation) = harness.violation() {
         return Some(violation);
-    }
-    if !running().is_empty() {
-        let messages: Vec<_> = harness.running().iter().map(|contender| contender.stderr()).collect();
-        return Some(format!(
-            "still running {DRAIN:?} after all faults were healed: {:?}\n{}",
-            running(),
-            messages.join("\n")
-        ));
-    }
-    let pause = harness.history.at_end(|checker| checker.numbers.longest_pause_since_healing);
-    let fresh = fresh();
-    if pause > fresh {
-        return Some(format!("a queue stood still for {pause:?} after all faults were healed"));
     }
     let job = Job {
         name: "new_contender".to_owned(),
@@ -58,7 +54,7 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
         unread: false,
         job,
     });
-    if new_contender.elapsed() > fresh || !harness.seen("new_contender").ended {
+    if new_contender.elapsed() > LONGEST_PAUSE || !harness.has_ended("new_contender") {
         return Some(format!("a new contender took {:?}", new_contender.elapsed()));
     }
     let nodes = || LOCKS.iter().flat_map(|lock| observer.children(lock)).collect::<Vec<_>>();
@@ -72,13 +68,6 @@ pub(crate) fn check_after_healing(harness: &Harness, observer: &Observer) -> Opt
             Some(format!("left behind: nodes {nodes:?}, processes {left:?}\n{}", shown.join("\n")))
         }
     }
-}
-
-fn fresh() -> Duration {
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let load: f64 = load.split(' ').next().and_then(|one| one.parse().ok()).unwrap_or_default();
-    let processors = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    if load > f64::from(u32::try_from(processors).unwrap_or(u32::MAX)) * 3.0 { FRESH_IF_BUSY } else { FRESH }
 }
 
 fn wait_until_done(within: Duration, mut done: impl FnMut() -> bool) {

@@ -1,15 +1,12 @@
 //! State that the contenders' threads and the fault injector share.
 
-use crate::checker::Seen;
 use crate::contender::{Contender, Place};
 use crate::exit_check::{ExitCheck, check_exit};
 use crate::fault_log::FaultLog;
-use crate::history::History;
 use crate::invocation::{Invocation, Kind, PERIOD};
 use crate::support::clock;
-use crate::support::{Fault, MARKER, Rng};
+use crate::support::{Fault, History, MARKER, Rng, Section};
 use nix::sys::signal::Signal;
-use std::collections::BTreeMap;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,8 +40,6 @@ pub(crate) struct Harness {
 #[derive(Default)]
 struct State {
     running: Vec<Arc<Contender>>,
-    /// How often each exit status occurred.
-    exits: BTreeMap<String, usize>,
     violations: Vec<String>,
 }
 
@@ -100,7 +95,6 @@ impl Harness {
         }
         let mut state = self.state();
         state.running.retain(|running| running.name() != contender.name());
-        *state.exits.entry(status.to_string()).or_default() += 1;
         state.violations.extend(violation);
         status
     }
@@ -110,22 +104,24 @@ impl Harness {
         let now = clock::now();
         let met = self.faults.affecting(host, contender.started, now);
         let lately = self.faults.affecting(host, now.saturating_sub(session), now);
+        let section = self.section(contender.name());
         let is_slow = |fault: &Fault| matches!(fault, Fault::Delay | Fault::LoseThird | Fault::Standstill);
         ExitCheck {
             kind,
             wait_limit,
             session,
             contender_faults: contender.contender_faults(),
-            seen: self.seen(contender.name()),
             disturbed: !met.is_empty(),
             // Beside other load a machine starves zklock without a fault.
             recently_disturbed: !lately.is_empty() || contender.stderr().contains("zklock woke up"),
             delayed: met.iter().any(is_slow),
             revoked_for: contender.revoked().and_then(|(since, node)| {
-                let last = self.history.at_end(|checker| checker.last_seen()).remove(contender.name())?;
+                let section = section.as_ref()?;
                 // Otherwise the node belonged to an earlier session, and the contender has queued again.
-                last.at.checked_sub(since).filter(|_| last.nodes.contains(&node))
+                let is_its = section.places.iter().any(|place| place.node == node);
+                section.last.checked_sub(since).filter(|_| is_its)
             }),
+            section,
             status,
             took: now.saturating_sub(contender.started),
         }
@@ -140,9 +136,14 @@ impl Harness {
         thread::spawn(move || child.wait().is_ok_and(|status| status.success()).then(done));
     }
 
-    /// The part of a contender's section that the history shows so far.
-    pub(crate) fn seen(&self, name: &str) -> Seen {
-        self.history.at_end(|checker| checker.seen(name))
+    /// A contender's section, as far as the history shows it.
+    pub(crate) fn section(&self, name: &str) -> Option<Section> {
+        self.history.at_end(|checker| checker.section(name).cloned())
+    }
+
+    /// Whether the command of a contender has ended by itself.
+    pub(crate) fn has_ended(&self, name: &str) -> bool {
+        self.section(name).is_some_and(|section| section.ended)
     }
 
     /// Records a violation that no single section or exit shows.
@@ -161,12 +162,6 @@ impl Harness {
         }
         let end = || self.state().violations.first().cloned();
         self.history.violation().or_else(end)
-    }
-
-    pub(crate) fn exits(&self) -> String {
-        let state = self.state();
-        let exits: Vec<_> = state.exits.iter().map(|(end, count)| format!("{end} ({count})")).collect();
-        exits.join(", ")
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

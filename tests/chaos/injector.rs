@@ -4,7 +4,7 @@ use crate::contender::Contender;
 use crate::fault::{Draw, Moment, Reach};
 use crate::harness::{HOSTS, Harness};
 use crate::invocation::LOCK;
-use crate::support::{Fault, Observer, Server, Target, clock};
+use crate::support::{Checker, Fault, Observer, Section, Server, Target, clock};
 use crate::wires::Wires;
 use std::sync::Arc;
 use std::thread;
@@ -108,7 +108,9 @@ impl<'a> Injector<'a> {
 
     /// The contender whose job runs now, unless its end is already seen.
     pub(crate) fn holder(&self) -> Option<Arc<Contender>> {
-        let name = self.harness.history.at_end(|checker| checker.holder(LOCK).map(str::to_owned))?;
+        let is_of_lock = |section: &&Section| section.places.iter().any(|place| place.path == LOCK);
+        let newest = |checker: &mut Checker| checker.sections().iter().rfind(is_of_lock).cloned();
+        let name = self.harness.history.at_end(newest)?.name;
         self.harness.running().into_iter().find(|contender| contender.name() == name)
     }
 
@@ -123,12 +125,11 @@ impl<'a> Injector<'a> {
         }
         let holder = self.poll(until, Self::holder)?;
         if draw.moment == Moment::Ending {
-            let began =
-                self.harness.history.at_end(|checker| checker.last_seen()).remove(holder.name())?.began;
+            let began = self.harness.section(holder.name())?.begin;
             let due = (began + holder.invocation.job.duration).saturating_sub(BEFORE_THE_END);
             self.poll(until, |_| (clock::now() >= due).then_some(()))?;
         } else {
-            self.poll(until, |this| this.harness.seen(holder.name()).ended.then_some(()))?;
+            self.poll(until, |this| this.harness.has_ended(holder.name()).then_some(()))?;
         }
         thread::sleep(draw.offset);
         if draw.moment == Moment::First { self.holder_after(&holder) } else { Some(holder) }
@@ -138,7 +139,7 @@ impl<'a> Injector<'a> {
     fn holder_after(&self, earlier: &Contender) -> Option<Arc<Contender>> {
         let holder = self.holder().filter(|holder| holder.name() != earlier.name());
         let waits = |other: &Arc<Contender>| {
-            other.invocation.locks.contains(&LOCK) && !self.harness.seen(other.name()).begun
+            other.invocation.locks.contains(&LOCK) && self.harness.section(other.name()).is_none()
         };
         let waiting = self.harness.running().into_iter().filter(waits);
         holder.or_else(|| waiting.min_by_key(|contender| contender.started))

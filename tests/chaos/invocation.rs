@@ -1,8 +1,8 @@
 //! The options of a contender, drawn from the seed.
 
 use crate::job::{Deaf, Descendant, Job};
-use crate::section::SLOTS;
 use crate::support::Rng;
+use crate::support::checker::SLOTS;
 use std::time::Duration;
 
 pub(crate) const LOCK: &str = "/chaos/a";

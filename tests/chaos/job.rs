@@ -122,23 +122,23 @@ impl Job {
         let millis = self.duration.as_millis().to_string();
         let kinds: Vec<_> = self.descendants.iter().map(|kind| format!("{kind:?}")).collect();
         let (program, history) = (place.program.display().to_string(), place.history.display().to_string());
-        let started = clock::now().as_nanos().to_string();
         let deaf = format!("{:?}", self.deaf);
-        vec![program, JOB.to_owned(), history, self.name.clone(), millis, deaf, kinds.join(","), started]
+        vec![program, JOB.to_owned(), history, self.name.clone(), millis, deaf, kinds.join(",")]
     }
 }
 
 /// Runs as the job or a descendant, if the command line asks for it.
 pub(crate) fn run_job_if_requested(arguments: &[String]) -> bool {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [JOB, history, name, millis, deaf, kinds, started] => {
+        [JOB, history, name, millis, deaf, kinds] => {
             let term = SigSet::from(Signal::SIGTERM);
             if deaf != "None" {
                 // Blocked, not ignored: the descendants inherit a blocked signal too.
                 term.thread_block().expect("a signal to block");
             }
             let mut pulse = Pulse::new(history, name, millis);
-            pulse.write("begin", &format!(" {started} {}", locks()));
+            let locks = std::env::var("ZKLOCK_LOCKS").expect("ZKLOCK_LOCKS");
+            pulse.write("begin", &format!(" {locks}"));
             let kinds: Vec<_> = ALL.into_iter().filter(|kind| kinds.contains(&format!("{kind:?}"))).collect();
             let mut open = pulse.start(&kinds);
             if deaf == "Descendants" {
@@ -207,17 +207,4 @@ impl<'a> Pulse<'a> {
         }
         reader
     }
-}
-
-/// The locks that zklock reports in `ZKLOCK_LOCKS`, as `PATH=TOKEN:NODE:MODE`, separated by commas.
-fn locks() -> String {
-    let listed = std::env::var("ZKLOCK_LOCKS").expect("ZKLOCK_LOCKS");
-    let listed: serde_json::Value = serde_json::from_str(&listed).expect("ZKLOCK_LOCKS is JSON");
-    let lock = |lock: &serde_json::Value| {
-        let text = |key: &str| lock[key].as_str().map(str::to_owned);
-        let token = lock["fencing_token"].as_u64()?;
-        Some(format!("{}={token}:{}:{}", text("path")?, text("node")?, text("mode")?))
-    };
-    let locks = listed.as_array().expect("a list").iter().map(|listed| lock(listed).expect("a lock"));
-    locks.collect::<Vec<_>>().join(",")
 }

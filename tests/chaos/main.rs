@@ -4,7 +4,7 @@
 //! | module | content |
 //! |---|---|
 //! | [`run`], [`final_check`] | the course of a run, and the checks at its end; read them first |
-//! | [`job`], [`history`], [`checker`], [`section`] | critical sections: written, read, checked |
+//! | [`job`], [`support::History`], [`support::Checker`] | critical sections: written, read, judged |
 //! | [`invocation`], [`contender`], [`harness`], [`exit_check`] | calls of zklock: drawn, made, ended, checked |
 //! | [`support::fault`] | every fault by name, also those of the simulation |
 //! | [`fault`], [`injector`], [`injection`], [`target`] | faults: drawn, scheduled, injected, aimed |
@@ -12,7 +12,7 @@
 //! | [`contender_fault`], [`processes`], [`support::process_fault`] | faults of a single contender and its processes |
 //! | [`fault_log`] | the faults that have been injected |
 //! | [`calls`] | another course: a system call of a zklock fails or takes long |
-//! | [`slack`], [`transaction_log`] | the time to spare before a node is deleted, by the servers' own logs |
+//! | [`transaction_log`] | when nodes were deleted, and whether the servers lost any, by their own logs |
 //! | [`support::network`] | the servers, and the links between them and their clients |
 //! | [`support::lan`], [`support::machine`] | the same on machines of their own |
 #![allow(
@@ -25,7 +25,6 @@
 #![allow(missing_docs, unused_imports, reason = "the shared test helpers have more than this binary uses")]
 
 mod calls;
-mod checker;
 mod contender;
 mod contender_fault;
 mod exit_check;
@@ -33,7 +32,6 @@ mod fault;
 mod fault_log;
 mod final_check;
 mod harness;
-mod history;
 mod injection;
 mod injector;
 mod invocation;
@@ -44,8 +42,6 @@ mod processes;
 mod proxies;
 mod rng;
 mod run;
-mod section;
-mod slack;
 #[path = "../support/mod.rs"]
 mod support;
 mod target;
@@ -123,25 +119,9 @@ fn tell_result(options: &Options, found: bool) -> ExitCode {
 }
 
 fn print_summary(outcome: &Outcome) {
-    let numbers = &outcome.numbers;
-    let pause = numbers.longest_pause.end.saturating_sub(numbers.longest_pause.start);
-    println!(
-        "{} sections ({} completed), {} hand-offs, {} faults, longest pause {:.1} s, after healing {:.1} s",
-        numbers.sections,
-        numbers.ended,
-        numbers.handoffs,
-        outcome.faults,
-        pause.as_secs_f64(),
-        numbers.longest_pause_since_healing.as_secs_f64()
-    );
+    let completed = outcome.sections.iter().filter(|section| section.ended).count();
+    println!("{} sections ({completed} completed), {} faults", outcome.sections.len(), outcome.faults);
     if let Some(what) = &outcome.broken_servers {
         println!("the servers broke their promises: {what}");
     }
-    if numbers.lost_nodes > 0 {
-        println!("the servers lost {} nodes that they had confirmed", numbers.lost_nodes);
-    }
-    println!("faults during that pause: {}", outcome.pause_faults);
-    println!("faults: {}", outcome.fault_summary);
-    println!("exits of contenders: {}", outcome.exits);
-    println!("{}", outcome.slack);
 }

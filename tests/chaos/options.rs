@@ -1,8 +1,6 @@
 //! The command line of the checker; `scripts/chaos --help` describes it.
 
 use crate::support::Fault;
-use crate::support::network::SERVERS;
-use clap::builder::RangedU64ValueParser;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, ValueEnum};
 use std::hash::{BuildHasher, RandomState};
@@ -20,9 +18,6 @@ pub(crate) struct Options {
     /// Each server and each host is a machine of its own.
     #[arg(long)]
     pub(crate) hosts: bool,
-    /// How many servers there are then.
-    #[arg(long, default_value_t = SERVERS, requires = "hosts", value_parser = RangedU64ValueParser::<usize>::new().range(3..=9))]
-    pub(crate) servers: usize,
     /// Only these faults.
     #[arg(long = "fault")]
     pub(crate) faults: Vec<Fault>,
@@ -45,9 +40,9 @@ impl Options {
         let faults = faults.concat();
         let minutes = self.duration.as_secs_f64() / 60.0;
         let mode = match (self.hosts, self.escape) {
-            (true, _) => format!(" --hosts --servers {}", self.servers),
-            (_, true) => " --escape".to_owned(),
-            _ => String::new(),
+            (true, _) => " --hosts",
+            (_, true) => " --escape",
+            _ => "",
         };
         format!("{mode} --minutes {minutes} --seed {seed}{faults}")
     }

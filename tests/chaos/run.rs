@@ -1,23 +1,19 @@
 //! A run: servers, contenders and faults for a while, then healing and the final checks.
 
-use crate::checker::Numbers;
 use crate::contender::Place;
 use crate::fault::{Moment, Plan, Reach};
 use crate::final_check::check_after_healing;
 use crate::harness::{HOSTS, Harness};
-use crate::history::History;
 use crate::injector::Injector;
 use crate::invocation::LOCKS;
 use crate::job::Workplace;
 use crate::lan;
 use crate::options::Options;
-use crate::slack::{self, Slack, outlived};
 use crate::support::clock;
-use crate::support::network::{Network, ServerSettings};
-use crate::support::{Fault, Observer, Rng, Server, kill_all, new_marker};
-use crate::transaction_log::{Transaction, lost_transactions, removals, transactions};
+use crate::support::network::{Network, SERVERS, ServerSettings};
+use crate::support::{Fault, History, Observer, Rng, Section, Server, kill_all, new_marker};
+use crate::transaction_log::{Transaction, deletions, lost_transactions, transactions};
 use crate::wires::Wires;
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +26,8 @@ const HEALED_PAUSE: Duration = Duration::from_secs(4);
 const MAX_DELAY: Duration = Duration::from_secs(1);
 const MAX_DELAY_TO_A_MOMENT: Duration = Duration::from_secs(4);
 const READ_LOGS: Duration = Duration::from_secs(20);
+/// The history and the servers' logs have milliseconds of two clocks.
+const ROUNDING: Duration = Duration::from_millis(4);
 /// A nap that takes longer by this is a standstill of the machine.
 const STANDSTILL: Duration = Duration::from_millis(250);
 
@@ -41,16 +39,10 @@ pub(crate) struct Outcome {
     pub(crate) violation: Option<String>,
     /// How the servers broke their own promises, so that no lock could hold or be acquired.
     pub(crate) broken_servers: Option<String>,
-    pub(crate) numbers: Numbers,
-    /// The faults during the longest pause.
-    pub(crate) pause_faults: String,
+    pub(crate) sections: Vec<Section>,
     pub(crate) excerpt: String,
     pub(crate) faults: usize,
-    pub(crate) fault_summary: String,
     pub(crate) last_faults: String,
-    pub(crate) exits: String,
-    /// See [`slack::told`].
-    pub(crate) slack: String,
     pub(crate) took: Duration,
 }
 
@@ -61,7 +53,7 @@ pub(crate) fn server_settings(rng: &mut Rng) -> ServerSettings {
 
 pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, dir: &Path) -> Outcome {
     let wires: &dyn Wires = if options.hosts {
-        &lan::start(settings, options.servers, HOSTS)
+        &lan::start(settings, SERVERS, HOSTS)
     } else {
         // On a busy machine another process can take a port between the choice of the port and the start of the server.
         let attempt = || catch_unwind(|| Network::start(settings, HOSTS)).ok();
@@ -71,7 +63,7 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
     for lock in LOCKS {
         observer.mkdirs(lock);
     }
-    let history = History::new(dir);
+    let history = History::new(dir, "run");
     let place = Place {
         dir: dir.to_owned(),
         marker: new_marker(),
@@ -86,14 +78,14 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
             let (mut rng, harness) = (rng.fork(), &harness);
             scope.spawn(move || harness.run_slot(host, &mut rng));
         }
-        scope.spawn(|| log_standstills(&harness));
+        scope.spawn(|| log_standstills(wires, &harness));
         let course = AssertUnwindSafe(|| {
             let mut injector = Injector::new(wires, &harness, &observer);
             inject_faults(&mut injector, &mut plan, began + options.duration);
             injector.heal_all();
             let took = began.elapsed();
             let violation = harness.violation().or_else(|| check_after_healing(&harness, &observer));
-            (violation.or_else(|| outlived(&slacks(wires, &harness))), took)
+            (violation.or_else(|| outlived(wires, &harness)), took)
         });
         // A failed server or observer ends the run, and no process may be left.
         let failed = |_| (Some(FAILED.to_owned()), began.elapsed());
@@ -104,27 +96,30 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
     });
     let broken_servers = lost_transactions(&logged(wires))
         .or_else(|| violation.as_ref().and_then(|_| serves_nobody(wires, &observer)));
-    let numbers = harness.history.at_end(|checker| checker.numbers.clone());
     Outcome {
         violation,
         broken_servers,
-        pause_faults: harness.faults.within(&numbers.longest_pause),
-        numbers,
+        sections: harness.history.at_end(|checker| checker.sections().to_vec()),
         excerpt: harness.history.excerpt(),
         faults: harness.faults.count(),
-        fault_summary: harness.faults.summary(),
         last_faults: harness.faults.last(12),
-        exits: harness.exits(),
-        slack: slack::told(&slacks(wires, &harness)),
         took,
     }
 }
 
-/// The slack of each section.
-fn slacks(wires: &dyn Wires, harness: &Harness) -> HashMap<String, Slack> {
+/// A section that continued after its node was deleted, by the servers' own logs.
+fn outlived(wires: &dyn Wires, harness: &Harness) -> Option<String> {
     // The sections first: the logs must be at least as new.
-    let sections = harness.history.at_end(|checker| checker.last_seen());
-    slack::slack(&sections, &removals(&logged(wires)))
+    let sections = harness.history.at_end(|checker| {
+        checker.sections().iter().filter(|section| checker.counts(section)).cloned().collect::<Vec<_>>()
+    });
+    let (logged, epoch) = (logged(wires), clock::epoch());
+    let deletions = deletions(&logged);
+    sections.iter().find_map(|Section { name, places, last, .. }| {
+        let deleted = places.iter().filter_map(|place| deletions.get(&*place.node)).min()?;
+        let late = (epoch + *last).checked_sub(*deleted).filter(|late| *late > ROUNDING)?;
+        Some(format!("OUTLIVED: {name} gave a sign of life {late:?} after its node was deleted"))
+    })
 }
 
 /// What the servers do if they give an independent client no answer after all faults were healed.
@@ -138,12 +133,14 @@ fn logged(wires: &dyn Wires) -> Vec<Transaction> {
     transactions(wires.servers().iter().map(Server::data))
 }
 
-/// Logs a fault when the machine is too busy for naps of the right length.
-fn log_standstills(harness: &Harness) {
-    const NAP: Duration = Duration::from_millis(20);
+/// Logs a fault when the machine is too busy for naps of the right length, or for answers of the servers: contenders may lose
+/// their locks then, without a fault that was injected.
+fn log_standstills(wires: &dyn Wires, harness: &Harness) {
+    const NAP: Duration = Duration::from_millis(50);
     while !harness.stop.load(Ordering::SeqCst) {
         let began = Instant::now();
         thread::sleep(NAP);
+        wires.servers().iter().for_each(|server| drop(server.mode()));
         let late = began.elapsed().saturating_sub(NAP);
         if late > STANDSTILL {
             let everyone = Reach { ensemble: true, hosts: vec![] };
@@ -166,7 +163,7 @@ fn inject_faults(injector: &mut Injector<'_>, plan: &mut Plan, until: Instant) {
     let mut read_logs_at = Instant::now() + READ_LOGS;
     while Instant::now() < until && injector.harness.violation().is_none() {
         if Instant::now() > read_logs_at {
-            injector.harness.report(outlived(&slacks(injector.wires, injector.harness)));
+            injector.harness.report(outlived(injector.wires, injector.harness));
             read_logs_at = Instant::now() + READ_LOGS;
         }
         let draw = plan.next_fault();

@@ -25,7 +25,6 @@ pub(crate) struct Transaction {
     zxid: i64,
     /// Since the epoch of the servers' clock.
     time: Duration,
-    ends_session: bool,
     changes: Changes,
 }
 
@@ -34,15 +33,6 @@ pub(crate) struct Transaction {
 struct Changes {
     created: Vec<String>,
     deleted: Vec<String>,
-}
-
-/// How a node was deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Removal {
-    /// Since the epoch of the servers' clock.
-    pub(crate) time: Duration,
-    /// With its session, not by a delete request.
-    pub(crate) with_session: bool,
 }
 
 /// The transactions that a majority of the servers have logged, in their order. `data`: the directories of the servers.
@@ -62,17 +52,16 @@ pub(crate) fn transactions<'a>(data: impl Iterator<Item = &'a Path>) -> Vec<Tran
     logged.into_iter().filter(|(_, logs)| logs * 2 > servers).map(|(transaction, _)| transaction).collect()
 }
 
-/// How each deleted node was deleted first.
-pub(crate) fn removals(transactions: &[Transaction]) -> HashMap<String, Removal> {
-    let mut removals = HashMap::new();
-    for Transaction { time, ends_session, changes, .. } in transactions {
-        let removal = Removal { time: *time, with_session: *ends_session };
+/// When each deleted node was deleted first, since the epoch of the servers' clock.
+pub(crate) fn deletions(transactions: &[Transaction]) -> HashMap<&str, Duration> {
+    let mut deletions = HashMap::new();
+    for Transaction { time, changes, .. } in transactions {
         for path in &changes.deleted {
-            let first = removals.entry(path.clone()).or_insert(removal);
-            *first = removal.min(*first);
+            let first = deletions.entry(path.as_str()).or_insert(*time);
+            *first = (*time).min(*first);
         }
     }
-    removals
+    deletions
 }
 
 /// Proof that the servers lost transactions that a majority had logged: below a node that is never deleted they gave a
@@ -123,7 +112,7 @@ fn transaction(log: &mut Reader<'_>) -> Option<Transaction> {
     let (zxid, time, kind) = (entry.long()?, entry.long()?, entry.int()?);
     let time = Duration::from_millis(u64::try_from(time).ok()?);
     let changes = changes(kind, &mut entry).unwrap_or_default();
-    Some(Transaction { zxid, time, ends_session: kind == CLOSE_SESSION, changes })
+    Some(Transaction { zxid, time, changes })
 }
 
 fn changes(kind: i32, record: &mut Reader<'_>) -> Option<Changes> {

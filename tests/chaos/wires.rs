@@ -5,7 +5,7 @@ use crate::injector::{Injected, Injector};
 use crate::support::Server;
 
 /// The network of a run: proxies on one machine, or machines of their own.
-pub(crate) trait Wires {
+pub(crate) trait Wires: Sync {
     fn servers(&self) -> &[Server];
 
     /// The connect string of an observer, whom no fault of the wires meets.

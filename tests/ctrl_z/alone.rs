@@ -4,6 +4,7 @@ use super::{LONGER, nodes, wait_for_jobs, wait_for_status};
 use crate::support::{Case, DEADLINE, children_of, is_stopped, pass_time, wait_until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::time::Duration;
 
 /// A caller that would see a stop: zklock has a process group of its own in the caller's session.
 const IN_A_GROUP: &str = "perl -e 'setpgrp; exec @ARGV' -- \"$0\" \"$@\" & wait $!; exit $?";
@@ -25,7 +26,7 @@ fn without_a_terminal_it_isn_t_stopped() {
         for _ in 0..5 {
             kill(zklock, Signal::SIGTSTP).expect("a running zklock");
             let before = last();
-            wait_until("some more work", DEADLINE, || last() > before + 300_000_000);
+            wait_until("some more work", DEADLINE, || last() > before + Duration::from_millis(300));
             assert!(!is_stopped(zklock));
         }
         wait_for_status(&case, case.path(), 0, "held", false);

@@ -56,7 +56,7 @@ pub(crate) fn wait_until_steady(link: &Proxy, zklocks: usize) {
 #[track_caller]
 pub(super) fn assert_dead_in_time(history: &History, name: &str, since: u128, session_timeout: Duration) {
     let section = section(history, name);
-    let lived = Duration::from_nanos_u128(section.last.saturating_sub(since));
+    let lived = section.last.saturating_sub(Duration::from_nanos_u128(since));
     assert!(!section.ended, "it was to be stopped: {section:?}");
     assert!(lived < session_timeout * 7 / 12, "{name} lived {lived:?} after the last confirmation");
 }

@@ -69,7 +69,7 @@ impl Stage {
         // A job that is still alive writes a line every 20 ms.
         wait_until("more of the next one", DEADLINE, || {
             let next = section(&history, "next");
-            next.last - next.begin > 300_000_000
+            next.last.saturating_sub(next.begin) > Duration::from_millis(300)
         });
         assert_eq!(history.exclusive_order(), ["holder", "next"]);
         holder.wait_for_line("was stopped", DEADLINE);

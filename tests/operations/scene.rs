@@ -90,19 +90,17 @@ impl Scene {
         self.history.finish("holder");
         let holder = holder.wait(DEADLINE);
         let waiter = waiter.wait(DRAIN);
-        let ran_at = waiter.assert_code(0).stdout.trim().parse().expect("a time");
+        let ran_at = waiter.assert_code(0).stdout.trim().parse().map(Duration::from_nanos).expect("a time");
         let crowd = crowd.into_iter().map(|member| member.wait(DRAIN).code).collect();
         assert!(watch.is_running(), "the watch ended: {}", watch.stderr().text());
         let said = watch.stderr().text();
         end(watch);
-        let since = |nanos: u128| {
-            let began = began_at.duration_since(UNIX_EPOCH).expect("a time").as_nanos();
-            Duration::from_nanos(u64::try_from(nanos.saturating_sub(began)).expect("minutes"))
-        };
+        let since =
+            |time: Duration| time.saturating_sub(began_at.duration_since(UNIX_EPOCH).expect("a time"));
         let last = self.history.sections().expect("a history")[0].last;
         let sections = self.crowd_history.sections().expect("a history");
         assert_eq!(self.crowd_history.most_at_once(), 1, "{sections:#?}");
-        let pauses = sections.windows(2).map(|pair| since(pair[1].begin).saturating_sub(since(pair[0].last)));
+        let pauses = sections.windows(2).map(|pair| pair[1].begin.saturating_sub(pair[0].last));
         Report {
             ended,
             holder: (since(last), holder),

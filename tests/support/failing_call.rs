@@ -2,6 +2,7 @@
 //! no process is left, its exit code is the command's or one that a message explains, and the next contender runs after the
 //! command.
 
+use super::checker::Mode;
 use super::{
     Case, DEADLINE, History, Output, Pipe, Running, end, first_child, processes_of, status_of, try_for,
     wait_until, worker_of,
@@ -92,7 +93,8 @@ impl FailingCall {
             return Err(format!("the next: {last}"));
         }
         // The two of the first command run at the same time.
-        let sections = history.check_pairs(|one, two| one.name == "next" || two.name == "next")?;
+        let mode = |name: &str| if name == "next" { Mode::Exclusive } else { Mode::Shared };
+        let sections = history.check(mode)?;
         let ended = sections.iter().find(|section| section.name == "first").map(|section| section.ended);
         // Of a zklock that dies of it, the other process may live a moment longer.
         let at_once = self.of != Of::Both || output.code == Some(125);

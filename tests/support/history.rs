@@ -1,33 +1,29 @@
-//! Records what the jobs of a lock did, and checks whether any two of them ran at the same time.
+//! Records what the jobs of a lock did, in one format for behaviour tests and `scripts/chaos`. [`Checker`] judges it.
 
+use super::checker::{Checker, Mode, Place, Section};
+use super::tail::Tail;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How many lines an excerpt shows before its middle, and after it.
+const EXCERPT_LINES: usize = 30;
 
 /// A file to which jobs append. The kernel puts the appended lines in one order, so the checks rely on the order of the
 /// lines and not on any clock.
 pub(crate) struct History {
     file: PathBuf,
+    reader: Mutex<Reader>,
 }
 
-/// The period in which one job held the lock.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Section {
-    pub(crate) name: String,
-    pub(crate) token: u64,
-    /// Nanoseconds since 1970.
-    pub(crate) begin: u128,
-    /// The time of the job's last line: its end or, if it was killed, the last time it recorded that it was alive.
-    pub(crate) last: u128,
-    pub(crate) ended: bool,
-    /// The numbers of the job's first and last line in the file.
-    lines: (usize, usize),
-}
-
-impl Section {
-    /// Whether a line of one section lies between lines of the other.
-    pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        self.lines.0 < other.lines.1 && other.lines.0 < self.lines.1
-    }
+/// What has been read and judged so far.
+struct Reader {
+    tail: Tail,
+    lines: usize,
+    checker: Checker,
+    /// The number of the first line that a correct lock can't produce, and why.
+    violation: Option<(usize, String)>,
 }
 
 impl History {
@@ -35,7 +31,12 @@ impl History {
     pub(crate) fn new(dir: &Path, name: &str) -> Self {
         let file = dir.join(format!("{name}.history"));
         fs::write(&file, "").expect("a file for the history");
-        Self { file }
+        let (tail, checker) = (Tail::open(&file), Checker::of_lasting_parents());
+        Self { file, reader: Mutex::new(Reader { tail, lines: 0, checker, violation: None }) }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.file
     }
 
     /// The shell script of a job that records its begin and its end, and takes `seconds` in between.
@@ -73,31 +74,22 @@ impl History {
 
     /// The sections in the order in which they began, or an error that names the first line that doesn't fit.
     pub(crate) fn sections(&self) -> Result<Vec<Section>, String> {
-        parse(&fs::read_to_string(&self.file).expect("the history"))
+        self.check(|_| Mode::Shared)
     }
 
     /// The sections in order, or the first pair that overlaps or whose tokens don't increase.
     pub(crate) fn check_exclusive(&self) -> Result<Vec<Section>, String> {
-        self.check_pairs(|_, _| true)
+        self.check(|_| Mode::Exclusive)
     }
 
-    /// The same, of the pairs that exclude each other.
-    pub(crate) fn check_pairs(
-        &self,
-        excludes: impl Fn(&Section, &Section) -> bool,
-    ) -> Result<Vec<Section>, String> {
-        let sections = self.sections()?;
-        for (index, later) in sections.iter().enumerate() {
-            for earlier in sections[..index].iter().filter(|earlier| excludes(earlier, later)) {
-                if earlier.overlaps(later) {
-                    return Err(format!("at the same time: {earlier:?} and {later:?}"));
-                }
-                if earlier.token >= later.token {
-                    return Err(format!("token does not grow: {earlier:?} and {later:?}"));
-                }
-            }
+    /// The same for jobs that hold one lock, each in the mode that its name says.
+    pub(crate) fn check(&self, mode: impl Fn(&str) -> Mode) -> Result<Vec<Section>, String> {
+        let mut checker = Checker::of_lasting_parents();
+        let text = fs::read_to_string(&self.file).expect("the history");
+        for (index, line) in text.lines().enumerate() {
+            judge(&mut checker, line, &mode).map_err(|why| format!("line {}: {why}: {line}", index + 1))?;
         }
-        Ok(sections)
+        Ok(checker.sections().to_vec())
     }
 
     /// The names in the order in which they ran; panics if two ran at the same time.
@@ -111,12 +103,49 @@ impl History {
     #[track_caller]
     pub(crate) fn most_at_once(&self) -> usize {
         let sections = self.sections().unwrap_or_else(|wrong| panic!("{wrong}"));
-        let running_at = |line| {
-            let running = |section: &&Section| section.lines.0 <= line && line < section.lines.1;
-            sections.iter().filter(running).count()
-        };
-        let begins = sections.iter().map(|section| running_at(section.lines.0));
-        begins.max().unwrap_or(0)
+        let at_once = |one: &Section| sections.iter().filter(|other| other.outlasts_begin_of(one)).count();
+        sections.iter().map(at_once).max().unwrap_or(0)
+    }
+
+    /// The first violation so far, of jobs that tell their locks.
+    pub(crate) fn violation(&self) -> Option<String> {
+        let (line, why) = self.read().violation.clone()?;
+        Some(format!("line {line}: {why}"))
+    }
+
+    /// Asks the checker of such jobs, or tells it something, after it has read the history to its end.
+    pub(crate) fn at_end<T>(&self, ask: impl FnOnce(&mut Checker) -> T) -> T {
+        ask(&mut self.read().checker)
+    }
+
+    /// The lines around the violation, or the last ones. Consecutive signs of life are one line.
+    pub(crate) fn excerpt(&self) -> String {
+        let violation = self.read().violation.as_ref().map(|(line, _)| *line);
+        let text = fs::read_to_string(&self.file).expect("the history");
+        let mut shown: Vec<(usize, &str)> = Vec::new();
+        let what = |line: &str| line.split(' ').take(2).map(str::to_owned).collect::<Vec<_>>();
+        for (number, line) in (1..).zip(text.lines()) {
+            shown.pop_if(|(at, last)| what(last) == what(line) && Some(*at) != violation);
+            shown.push((number, line));
+        }
+        let middle = shown.partition_point(|(number, _)| *number < violation.unwrap_or(usize::MAX));
+        let (from, to) = (middle.saturating_sub(EXCERPT_LINES), (middle + EXCERPT_LINES).min(shown.len()));
+        let shown: Vec<_> =
+            shown[from..to].iter().map(|(number, line)| format!("{number:>7} {line}")).collect();
+        shown.join("\n")
+    }
+
+    fn read(&self) -> MutexGuard<'_, Reader> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let Reader { tail, lines, checker, violation } = &mut *reader;
+        for line in tail.new_lines().lines() {
+            *lines += 1;
+            // Only the first violation counts; the later ones may follow from it.
+            if let (Err(why), None) = (judge(checker, line, &|_| Mode::Exclusive), &violation) {
+                *violation = Some((*lines, why));
+            }
+        }
+        reader
     }
 
     /// The shell function `mark`, which appends a line. Each line is one `printf` and therefore one write, so the lines
@@ -130,53 +159,20 @@ impl History {
     }
 }
 
-/// What a job has written: `begin|alive|end NAME TOKEN NANOS`, and after `begin` perhaps more.
-pub(crate) struct Line<'a> {
-    pub(crate) word: &'a str,
-    pub(crate) name: &'a str,
-    pub(crate) token: u64,
-    pub(crate) time: u128,
-    pub(crate) more: &'a [&'a str],
-}
-
-impl<'a> Line<'a> {
-    /// Reads the words of a line.
-    pub(crate) fn of(words: &'a [&'a str]) -> Result<Self, &'static str> {
-        let [word, name, token, time, more @ ..] = words else {
-            return Err("not four words");
-        };
-        let token = token.parse().map_err(|_| "no token")?;
-        let time = time.parse().map_err(|_| "no time")?;
-        Ok(Self { word, name, token, time, more })
-    }
-}
-
-/// The lines of one section have the same name and token.
-fn parse(text: &str) -> Result<Vec<Section>, String> {
-    let mut sections: Vec<Section> = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let wrong = |why: &str| format!("line {}: {why}: {line}", number + 1);
-        let words: Vec<_> = line.split(' ').collect();
-        let Line { word, name, token, time, .. } = Line::of(&words).map_err(wrong)?;
-        let known = sections
-            .iter_mut()
-            .rfind(|section| section.name == name && section.token == token && !section.ended);
-        match (word, known) {
-            ("begin", _) => sections.push(Section {
-                name: name.to_owned(),
-                token,
-                begin: time,
-                last: time,
-                ended: false,
-                lines: (number, number),
-            }),
-            ("alive" | "end", Some(section)) => {
-                section.last = time;
-                section.lines.1 = number;
-                section.ended = word == "end";
-            }
-            _ => return Err(wrong("not in a section")),
+/// Judges a line: `begin|alive|end NAME TOKEN NANOS`, and after `begin` perhaps the value of `ZKLOCK_LOCKS`. Without that
+/// there is one lock, held in the mode that the name says.
+fn judge(checker: &mut Checker, line: &str, mode_of: &impl Fn(&str) -> Mode) -> Result<(), String> {
+    let words: Vec<_> = line.splitn(5, ' ').collect();
+    let [word, name, token, time, more @ ..] = &words[..] else { return Err("not four words".to_owned()) };
+    let token = token.parse().map_err(|_| "no token")?;
+    let time = time.parse().map(Duration::from_nanos_u128).map_err(|_| "no time")?;
+    match (*word, more) {
+        ("begin", [locks]) => checker.begin(name, time, Place::all(locks)?),
+        ("begin", []) => {
+            let place = Place { path: String::new(), node: String::new(), token, mode: mode_of(name) };
+            checker.begin(name, time, vec![place])
         }
+        ("alive" | "end", []) => checker.alive(name, token, time, *word == "end"),
+        _ => Err("not a line of a job".to_owned()),
     }
-    Ok(sections)
 }

@@ -7,6 +7,8 @@
 
 mod case;
 mod cgroup;
+#[path = "../../crates/core/tests/simulation/checker.rs"]
+pub(crate) mod checker;
 pub(crate) mod clock;
 mod contenders;
 mod counter;
@@ -59,10 +61,11 @@ mod zklock;
 pub(crate) use {
     case::Case,
     cgroup::Cgroup,
+    checker::{Checker, Section},
     ensemble::{Ensemble, EnsembleBuilder},
     fault::{Fault, Target},
     helper::{name_service, signal_counter, signal_counters, signal_printer, skewed_clock, without_lists},
-    history::{History, Line, Section},
+    history::History,
     inspect::{
         Held, Hung, WORKER, children_of, command_of, found_by_name, freeze, is_alive, is_stopped,
         limit_open_files, status_of, thaw, worker_of, zombies_below,

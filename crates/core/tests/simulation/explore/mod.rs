@@ -44,8 +44,7 @@ fn recipes() -> Vec<(&'static str, usize, Scene)> {
     let orders = [["/locks/a", "/locks/b"], ["/locks/b", "/locks/a"]];
     let locks = orders.map(|locks| Contender { locks: locks.to_vec(), ..contender(Exclusive, 2) }).to_vec();
     let long = vec![contender(Exclusive, 6_000), contender(Exclusive, 2)];
-    let once =
-        two().into_iter().map(|one| Contender { once_per: Some(Duration::ZERO), ..one }).collect();
+    let once = two().into_iter().map(|one| Contender { once_per: Some(Duration::ZERO), ..one }).collect();
     let unmade = Scene { is_made: false, ..scene(1, two(), true) };
     vec![
         ("two contenders", 2, scene(1, two(), true)),
