@@ -64,15 +64,18 @@ fn try_row((options, command, prints, says, least): Row) {
     assert!(bounds.contains(&began.elapsed()), "{options:?}: {:?}", began.elapsed());
 }
 
+/// A grace in which everything ends by the first signal.
+const LONG: &str = "50";
+
 /// The grace in seconds, the command, and how many processes that has beside its shell.
 #[rustfmt::skip]
 const DESCENDANTS: &[(&str, &str, usize)] = &[
-    ("20", "echo ready; sleep 61 | sleep 62 | sleep 63; :", 3),
+    (LONG, "echo ready; sleep 61 | sleep 62 | sleep 63; :", 3),
     ("0.5", "(trap '' TERM; echo ready; while :; do sleep 0.05; done) & wait", 1),
-    ("20", "(sleep 61 & sleep 62 &) ; echo ready; sleep 63; :", 3),
-    ("20", "setsid sleep 61 & setsid setsid sleep 62 & echo ready; sleep 63; :", 3),
+    (LONG, "(sleep 61 & sleep 62 &) ; echo ready; sleep 63; :", 3),
+    (LONG, "setsid sleep 61 & setsid setsid sleep 62 & echo ready; sleep 63; :", 3),
     ("0.5", "(setsid bash -c 'trap \"\" TERM HUP; while :; do sleep 0.05; done' &) ; echo ready; sleep 63; :", 2),
-    ("20", "sleep 61 & kill -STOP $!; setsid bash -c 'kill -STOP $$; sleep 62; :' & echo ready; sleep 63; :", 3),
+    (LONG, "sleep 61 & kill -STOP $!; setsid bash -c 'kill -STOP $$; sleep 62; :' & echo ready; sleep 63; :", 3),
     // They outlive the command, and fork fast.
     ("0.5", "trap 'exit 0' TERM; setsid bash -c \"trap '' TERM; while :; do sleep 0.05; done\" & echo ready; sleep 61 & wait", 2),
     ("0.5", "forks() { trap '' TERM; while :; do sleep 0.01; done; }; for i in 1 2 3 4; do (forks & forks) & done; echo ready; wait", 8),
@@ -89,13 +92,17 @@ fn a_stop_ends_every_descendant() {
 
 fn assert_all_gone((place, (grace, script, processes)): (Place, (&str, &str, usize))) {
     let case = Case::new("descendants");
-    let running = place.start(case.lock(&["--kill-after", grace], ["bash", "-c", script]));
+    // KILL comes at the end of the lease at the latest: here that is far away.
+    let options = ["--session-timeout", "60", "--kill-after", grace];
+    let running = place.start(case.lock(&options, ["bash", "-c", script]));
     running.wait_for("ready");
     // Plus zklock, its worker and the script's own shell.
     wait_until("the whole job", DEADLINE, || processes_of(case.marker()).len() >= processes + 3);
     let marked = processes_of(case.marker());
+    let began = Instant::now();
     delete_node(&case);
     let output = running.wait();
+    assert!(grace != LONG || began.elapsed() < Duration::from_secs(20), "KILL ended it: {output}");
     for (pid, name) in marked {
         assert!(!is_alive(pid), "{name} outlived zklock: {output}");
     }
