@@ -1,4 +1,5 @@
 //! Children of the lock path that zklock didn't create: which are contenders, which are ignored, and which are refused.
+//! Locks of other libraries are in [`crate::queues`].
 //!
 //! A row is one child and the calls that meet it. To add one, write it below: `UUID` stands for a uuid in a name, and `ID` for
 //! one without hyphens.

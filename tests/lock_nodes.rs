@@ -90,6 +90,22 @@ fn an_empty_lock_path_is_removed_by_the_server() {
     case.lock(&["-n"], ["true"]).run().assert_code(0);
 }
 
+#[test]
+fn fencing_tokens_grow_even_if_the_lock_node_is_created_again() {
+    let case = Case::new("tokens");
+    let mut last = 0;
+    for round in 0..4 {
+        let output = case.lock(&[], ["sh", "-c", "echo $ZKLOCK_FENCING_TOKEN"]).run();
+        let token: i64 = output.assert_code(0).stdout.trim().parse().unwrap();
+        assert!(token > last, "{token} after {last}");
+        last = token;
+        if round % 2 == 1 {
+            // The sequence numbers of the nodes start at zero again.
+            case.observer().delete(case.path());
+        }
+    }
+}
+
 /// docs/operating.md says to reset the store's token then.
 #[test]
 fn tokens_begin_anew_in_a_new_ensemble() {

@@ -7,8 +7,8 @@
 //! |---|---|
 //! | words, options and settings | [`command_line`], [`command_size`], [`options`], [`configuration`], [`refused`], [`special_files`] |
 //! | help for the user | [`completion`], [`manual_page`], [`messages`] |
-//! | the queue and its nodes | [`ordering`], [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`neighbours`], [`counter_end`] |
-//! | kinds of locks | [`modes`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
+//! | the queue and its nodes | [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`counter_end`] |
+//! | who excludes whom, and kinds of locks | [`queues`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
 //! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`exit_codes`], [`release`], [`sockets`] |
 //! | the command is stopped | [`stopping`], [`revoke`] |
 //! | faults of servers and network | [`faults`], [`failures`], [`slow_connections`], [`overload`], [`malformed_servers`], [`malformed_nodes`], [`fuzz_corpus`], [`operations`] |
@@ -56,19 +56,17 @@ mod malformed_nodes;
 mod malformed_servers;
 mod manual_page;
 mod messages;
-mod modes;
 mod name_services;
-mod neighbours;
 mod nesting;
 mod once_per;
 mod open_files;
 mod operations;
 mod options;
-mod ordering;
 mod overload;
 mod packages;
 mod permissions;
 mod progress;
+mod queues;
 mod refused;
 mod release;
 mod replaced;

@@ -117,6 +117,7 @@ const ROWS: &[Row] = &[
     ("--slots 0 PATH true", 125, "'0' for '--slots <N>': the number of slots is from 1 to 4294967295", "--slots 1 PATH true"),
     ("--slots -1 PATH true", 125, "invalid value '-1' for '--slots", "--slots 4294967295 PATH-most true"),
     ("--slots -3s PATH true", 125, "the number of slots is from 1", ""),
+    ("--slots many PATH true", 125, "'many' for '--slots", ""),
     ("--signal NOPE PATH true", 125, "'NOPE'", "--signal INT PATH true"),
     ("--signal no PATH true", 125, "write a name such as TERM, INT or RTMIN+3, or a number", "--signal RTMIN+3 PATH true"),
     ("--signal RTMIN+31 PATH true", 125, "'RTMIN+31'", "--signal RTMIN+30 PATH true"),
@@ -192,6 +193,9 @@ const ROWS: &[Row] = &[
     ("--acl world:anyone:r,digest:ci:s3cret PATH true", 125, "never the password. The hash: ", ""),
     ("--acl digest:ci:s3cret:cdrwa PATH true", 125, "never the password. The hash: ", ""),
     // Options that don't go together.
+    ("--slots 2 -s PATH true", 125, "--slots", ""),
+    ("-s --slots 2 PATH true", 125, "--slots", ""),
+    ("--slots 2 --naming curator-rw PATH true", 125, "works with the default --naming only", ""),
     ("--slots 2 --naming kazoo PATH true", 125, "works with the default --naming only", "--slots 2 PATH-slots echo ran"),
     ("--once-per 1ms PATH PATH-b -- true", 125, "goes with one lock", "--once-per 1ms PATH -- echo ran"),
     ("--once-per 1h -c true PATH PATH-b", 125, "goes with one lock", ""),

@@ -1,9 +1,7 @@
-//! Several paths: all locks or none, in sorted order, and the variables for the command.
+//! Several paths: the variables for the command, and messages.
 
 use crate::support::{Case, DEADLINE, Running, end};
-use nix::sys::signal::Signal;
 use serde_json::Value;
-use std::thread;
 
 const NO_CONTENDERS: [String; 0] = [];
 
@@ -64,18 +62,6 @@ fn the_variables_for_one_lock_describe_the_first_path_given() {
 }
 
 #[test]
-fn several_locks_are_acquired_in_sorted_order() {
-    let case = Case::new("sorted");
-    let (a, b, c) = (beside(&case, "a"), beside(&case, "b"), beside(&case, "c"));
-    let output = case.zklock().args(["-v", &c, &a, &b, "--", "true"]).run();
-    let order: Vec<_> = output.stderr.lines().filter(|line| line.contains("acquired")).collect();
-    assert_eq!(order.len(), 3, "{output}");
-    for (line, path) in order.iter().zip([a, b, c]) {
-        assert!(line.contains(&path), "{output}");
-    }
-}
-
-#[test]
 fn the_first_lock_is_released_if_the_second_is_busy() {
     let case = Case::new("all-or-none");
     let first = beside(&case, "");
@@ -91,56 +77,6 @@ fn the_first_lock_is_released_if_the_second_is_busy() {
         assert_eq!(case.observer().children(&first).len(), 1, "the holder's");
     }
     end(holder);
-}
-
-#[test]
-fn a_signal_while_waiting_for_the_second_lock_releases_both() {
-    let case = Case::new("both-back");
-    let second = beside(&case, "second");
-    let holder = case.zklock().args([&second, "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    holder.wait_for_stdout("holding", DEADLINE);
-    let waiter = case.zklock().args(["-v", case.path(), &second, "--", "echo", "ran"]).spawn();
-    waiter.wait_for_line(": position ", DEADLINE);
-    assert_eq!(case.contenders().len(), 1);
-    waiter.signal(Signal::SIGINT);
-    waiter.wait(DEADLINE).assert_signal(Signal::SIGINT);
-    assert_eq!(case.contenders(), NO_CONTENDERS);
-    assert_eq!(case.observer().children(&second).len(), 1);
-    end(holder);
-}
-
-#[test]
-fn opposite_orders_on_the_command_line_do_not_deadlock() {
-    let case = Case::new("opposite");
-    let history = case.history();
-    let (a, b) = (beside(&case, "a"), beside(&case, "b"));
-    thread::scope(|scope| {
-        for (name, paths) in [("ab", [&a, &b]), ("ba", [&b, &a])] {
-            let (case, history) = (&case, &history);
-            scope.spawn(move || {
-                for round in 0..8 {
-                    let job = history.job(&format!("{name}{round}"), 0.0);
-                    let run = case.zklock().args(["-w", "20"]).args(paths);
-                    run.args(["--", "sh", "-c", &job]).run().assert_code(0);
-                }
-            });
-        }
-    });
-    // The token belongs to the first path given, and tokens of two paths can't be compared.
-    assert_eq!((history.most_at_once(), history.sections().unwrap().len()), (1, 16));
-}
-
-#[test]
-fn each_of_several_locks_excludes_contenders_for_that_path() {
-    let case = Case::new("part");
-    let other = beside(&case, "other");
-    let both =
-        case.zklock().args([&other, case.path(), "--", "sh", "-c", "echo holding; exec sleep 60"]).spawn();
-    both.wait_for_stdout("holding", DEADLINE);
-    case.lock(&["-n"], ["true"]).run().assert_code(124);
-    case.zklock().args(["-n", &other, "true"]).run().assert_code(124);
-    end(both);
-    case.lock(&["-n"], ["true"]).run().assert_code(0);
 }
 
 /// Starts a holder of two locks; the case's own path is the second on the command line.

@@ -1,7 +1,7 @@
 //! `zklock wait`: returns when locks are free of all that held them or queued for them when it began, and takes none.
 
 use crate::support::{
-    At, Case, DEADLINE, Output, Proxy, Running, Zklock, curator, end, holder, kazoo, op, shared, wait_until,
+    At, Case, DEADLINE, Output, Proxy, Running, Zklock, end, holder, op, shared, wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -56,47 +56,6 @@ fn a_free_lock_costs_one_listing_and_leaves_nothing() {
         assert_eq!(proxy.count(request), 4, "op {request:?}");
     }
     assert_eq!(proxy.count_all(), 16, "no other requests");
-}
-
-#[test]
-fn it_waits_for_those_that_are_there_and_not_for_those_that_come_later() {
-    let case = Case::new("wait-queue");
-    let (first, second, third) = (holder(&case, &[]), queue(&case, &[]), queue(&case, &[]));
-    let waits = waiting(&case, &[], 3);
-    let later = queue(&case, &[]);
-    // One that gives up isn't waited for any more.
-    end(third);
-    waits.wait_for_line("position 3", DEADLINE);
-    end(first);
-    second.wait_for_stdout("running", DEADLINE);
-    assert!(waits.is_running());
-    end(second);
-    later.wait_for_stdout("running", DEADLINE);
-    assert_free(waits);
-    wait(&case, &["-n", case.path()]).run().assert_code(124);
-    end(later);
-}
-
-/// As GNU parallel's `sem --wait` does.
-#[test]
-fn all_slots_all_readers_and_all_of_several_locks_must_be_free() {
-    let other = Case::new("wait-shared-other");
-    for options in [&["--slots", "2"][..], &["-s"]] {
-        let case = Case::new("wait-shared");
-        let (one, two, three) = (holder(&case, options), holder(&case, options), holder(&other, &[]));
-        let waits = wait(&case, &["-v", case.path(), "/t/nobody", other.path(), case.path()]).spawn();
-        waits.wait_for_line("position 3", DEADLINE);
-        // The second lock isn't watched yet.
-        let later = queue(&other, &[]);
-        end(one);
-        case.wait_for_contenders(1);
-        end(three);
-        later.wait_for_stdout("running", DEADLINE);
-        assert!(waits.is_running());
-        end(two);
-        assert_free(waits);
-        end(later);
-    }
 }
 
 #[test]
@@ -180,39 +139,6 @@ fn inside_a_lock_it_waits_only_for_those_ahead_of_the_surrounding_command() {
         end(behind);
         std::fs::remove_file(&go).unwrap();
     }
-}
-
-#[test]
-fn locks_of_curator_and_kazoo_are_waited_for() {
-    for (neighbour, kinds) in [(curator(), ["mutex", "read", "write"]), (kazoo(), ["lock", "read", "write"])]
-    {
-        for kind in kinds {
-            let case = Case::new("wait-neighbour");
-            let lock = neighbour.take(kind, case.path());
-            lock.wait_held();
-            wait(&case, &["-n", case.path()]).run().assert_code(124).assert_stderr("busy: held by");
-            let waits = waiting(&case, &[], 1);
-            lock.give();
-            assert_free(waits);
-        }
-    }
-}
-
-#[test]
-fn a_curator_writer_that_steps_down_is_waited_for_as_a_reader() {
-    // Before 5.5 the reader's number is behind, so that no contender can tell it from a later one.
-    if curator().version() < [5, 5] {
-        return;
-    }
-    let case = Case::new("wait-steps-down");
-    let lock = curator().take("stepping", case.path());
-    lock.wait_held();
-    let waits = waiting(&case, &[], 1);
-    lock.step_down();
-    waits.wait_for_line("__READ__", DEADLINE);
-    assert!(waits.is_running());
-    lock.give();
-    assert_free(waits);
 }
 
 #[test]

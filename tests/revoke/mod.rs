@@ -1,7 +1,6 @@
 //! `zklock revoke` asks contenders to give up, or deletes their nodes.
 
 mod forced;
-mod neighbours;
 mod refused;
 mod request;
 mod targets;

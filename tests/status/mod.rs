@@ -3,7 +3,6 @@
 mod exit_code;
 mod held_since;
 mod json;
-mod neighbours;
 mod openmetrics;
 mod permissions;
 mod recursive;

@@ -20,6 +20,19 @@ impl Server {
         below.take_while(|line| line.starts_with('\t')).count()
     }
 
+    /// How many watches are set on nodes of the locks whose paths begin with `path`.
+    pub(crate) fn watches_below(&self, path: &str) -> usize {
+        let answer = self.four_letter("wchp");
+        let mut is_below = false;
+        let is_watch_below = |line: &&str| {
+            if !line.starts_with('\t') {
+                is_below = line.strip_prefix(path).is_some_and(|rest| rest.contains('/'));
+            }
+            is_below && line.starts_with('\t')
+        };
+        answer.lines().filter(is_watch_below).count()
+    }
+
     /// How many sessions the server has.
     pub(crate) fn sessions(&self) -> usize {
         let dump = self.four_letter("dump");

@@ -54,6 +54,7 @@ mod skip;
 pub(crate) mod spawn;
 mod systemd;
 mod tail;
+mod version;
 mod wait;
 mod zklock;
 
@@ -97,6 +98,7 @@ pub(crate) use {
     skip::{has_strace, skip},
     systemd::Systemd,
     tail::Tail,
+    version::{Version, has_other_version},
     wait::{DEADLINE, pass_time, try_for, wait_for, wait_until},
     zklock::{MARKER, Zklock, new_marker},
 };

@@ -21,13 +21,16 @@ const CURATOR: &str = "/usr/share/java/curator-recipes.jar:/usr/share/java/curat
 const RECIPES: &str =
     "/usr/share/java/zookeeper-recipes-lock.jar:/usr/share/java/zookeeper-recipes-election.jar";
 
+/// The session timeout of the processes that all tests share, in seconds.
+const LONG: u32 = 20;
+
 const HELPERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers");
 
 /// A process that acquires locks with one library, on the server that all tests share. It reads its commands from the
 /// test process, so it ends when the test process ends.
 pub(crate) struct Neighbour {
-    // The process is neither killed nor waited for, because all tests share it, and it ends when its stdin is closed.
-    _child: Child,
+    // It ends when its stdin is closed.
+    child: Mutex<Child>,
     stdin: Mutex<ChildStdin>,
     stdout: Lines,
     stderr: Lines,
@@ -45,12 +48,7 @@ pub(crate) struct NeighbourLock {
 /// ZooKeeper.
 pub(crate) fn curator() -> &'static Neighbour {
     static CURATOR_PROCESS: OnceLock<Neighbour> = OnceLock::new();
-    CURATOR_PROCESS.get_or_init(|| {
-        let mut java = Command::new(java());
-        let options = ["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"];
-        java.args(options).args(["-cp", &curator_class_path()]).arg(format!("{HELPERS}/Neighbours.java"));
-        Neighbour::start(java)
-    })
+    CURATOR_PROCESS.get_or_init(|| Neighbour::curator(LONG))
 }
 
 /// The class path of Curator, from `CURATOR_HOME` or else from Debian's package, and of ZooKeeper's recipes.
@@ -63,17 +61,28 @@ fn curator_class_path() -> String {
 /// `semaphore`.
 pub(crate) fn kazoo() -> &'static Neighbour {
     static KAZOO_PROCESS: OnceLock<Neighbour> = OnceLock::new();
-    KAZOO_PROCESS.get_or_init(|| {
-        let mut python = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.tools/venv/bin/python"));
-        python.arg(format!("{HELPERS}/neighbours.py"));
-        Neighbour::start(python)
-    })
+    KAZOO_PROCESS.get_or_init(|| Neighbour::kazoo(LONG))
 }
 
 impl Neighbour {
-    fn start(mut command: Command) -> Self {
+    /// A process of its own that uses Curator, with this session timeout in seconds.
+    pub(crate) fn curator(session: u32) -> Self {
+        let mut java = Command::new(java());
+        let options = ["-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData"];
+        java.args(options).args(["-cp", &curator_class_path()]).arg(format!("{HELPERS}/Neighbours.java"));
+        Self::start(java, session)
+    }
+
+    /// The same with kazoo.
+    pub(crate) fn kazoo(session: u32) -> Self {
+        let mut python = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.tools/venv/bin/python"));
+        python.arg(format!("{HELPERS}/neighbours.py"));
+        Self::start(python, session)
+    }
+
+    fn start(mut command: Command, session: u32) -> Self {
         command
-            .arg(shared().connect_string())
+            .args([shared().connect_string(), session.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -82,7 +91,7 @@ impl Neighbour {
             stdin: Mutex::new(child.stdin.take().expect("a pipe")),
             stdout: Lines::read("stdout", child.stdout.take().expect("a pipe")),
             stderr: Lines::read("stderr", child.stderr.take().expect("a pipe")),
-            _child: child,
+            child: Mutex::new(child),
         }
     }
 
@@ -91,6 +100,13 @@ impl Neighbour {
         let theirs = NeighbourLock { neighbour: self, id: new_marker() };
         self.say(&format!("take {} {kind} {path}", theirs.id));
         theirs
+    }
+
+    /// Kills the process, as by `kill -9`.
+    pub(crate) fn kill(&self) {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        child.kill().expect("our child");
+        child.wait().expect("our child");
     }
 
     /// Uses Curator's `Revoker` to ask the contender with this node to release the lock, and returns when the request
@@ -149,16 +165,21 @@ impl NeighbourLock {
         self.neighbour.stdout.wait_for(&format!("asked {}", self.id), DEADLINE);
     }
 
+    /// Tells the neighbour to release the lock, or not to keep it.
+    pub(crate) fn start_to_give(&self) {
+        self.neighbour.say(&format!("give {}", self.id));
+    }
+
     /// Waits until the neighbour has released the lock, for example because it was asked to.
     #[track_caller]
-    pub(crate) fn wait_released(self) {
+    pub(crate) fn wait_released(&self) {
         self.neighbour.stdout.wait_for(&format!("released {}", self.id), DEADLINE);
     }
 
     /// Tells the neighbour to release the lock, and returns when the lock is released.
     #[track_caller]
     pub(crate) fn give(self) {
-        self.neighbour.say(&format!("give {}", self.id));
-        self.neighbour.stdout.wait_for(&format!("released {}", self.id), DEADLINE);
+        self.start_to_give();
+        self.wait_released();
     }
 }

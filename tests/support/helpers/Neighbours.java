@@ -1,6 +1,6 @@
 // Takes Curator's own locks when it is told to, for tests of zklock beside them.
 //
-// usage: java -cp ... Neighbours.java HOSTS, then lines on stdin:
+// usage: java -cp ... Neighbours.java HOSTS SECONDS, with that session timeout, then lines on stdin:
 //   take ID KIND PATH                            prints "held ID" when it has it
 //     KIND is mutex, read, write, stepping, revocable, semaphore, semaphore-mutex or latch of Curator's, or
 //     write-lock or election, the recipes that come with ZooKeeper
@@ -32,8 +32,7 @@ import org.apache.zookeeper.recipes.lock.WriteLock;
 
 public class Neighbours {
     public static void main(String[] args) throws Exception {
-        CuratorFramework client = CuratorFrameworkFactory.newClient(args[0], 20_000, 20_000, new RetryOneTime(100));
-        client.start();
+        CuratorFramework client = connect(args);
         Map<String, CountDownLatch> awaited = new ConcurrentHashMap<>();
         Scanner lines = new Scanner(System.in);
         while (lines.hasNextLine()) {
@@ -43,7 +42,7 @@ public class Neighbours {
                 awaited.put("give " + words[1], given);
                 awaited.put("step " + words[1], stepped);
                 // A lock of Curator's belongs to the thread that took it.
-                Thread thread = new Thread(() -> hold(client, words[1], words[2], words[3], stepped, given));
+                Thread thread = new Thread(() -> hold(args, words[1], words[2], words[3], stepped, given));
                 thread.setDaemon(true);
                 thread.start();
             } else if (words[0].equals("revoke")) {
@@ -61,9 +60,17 @@ public class Neighbours {
         System.exit(0);
     }
 
-    private static void hold(CuratorFramework client, String id, String kind, String path, CountDownLatch stepped,
+    private static CuratorFramework connect(String[] args) {
+        CuratorFramework client = CuratorFrameworkFactory.newClient(
+                args[0], 1000 * Integer.parseInt(args[1]), 20_000, new RetryOneTime(100));
+        client.start();
+        return client;
+    }
+
+    // Each lock has a session of its own, so that the server shows the watch of each.
+    private static void hold(String[] args, String id, String kind, String path, CountDownLatch stepped,
             CountDownLatch given) {
-        try {
+        try (CuratorFramework client = connect(args)) {
             if (holdWithoutQueue(client, id, kind, path, given)) {
                 return;
             }

@@ -1,6 +1,6 @@
 """Takes kazoo's own locks when it is told to, for tests of zklock beside them.
 
-usage: python neighbours.py HOSTS, then lines on stdin:
+usage: python neighbours.py HOSTS SECONDS, with that session timeout, then lines on stdin:
   take ID KIND PATH                prints "held ID" when it has it; KINDS has the kinds
   give ID                          prints "released ID"
 Ends with stdin.
@@ -40,7 +40,7 @@ def hold(client, id, kind, path, given):
         say("failed", id, repr(failure))
 
 
-client = KazooClient(hosts=sys.argv[1], timeout=20)
+client = KazooClient(hosts=sys.argv[1], timeout=int(sys.argv[2]))
 client.start(timeout=20)
 taken = {}
 for line in sys.stdin:
