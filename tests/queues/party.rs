@@ -135,12 +135,14 @@ impl Spec {
     }
 }
 
-/// A command that holds the lock, and prints before it which of the others are alive.
+/// A command that holds the lock, and prints before it which of the others are alive. One that is dead may not have been
+/// reaped yet.
 fn hold(case: &Case) -> String {
     let dir = case.dir().display();
     format!(
         "for other in {dir}/*.pid; do pid=${{other##*/}}; pid=${{pid%.pid}}; \
-         kill -0 $pid 2>/dev/null && echo beside $pid; done; : >{dir}/$$.pid; echo running $$; exec sleep 300"
+         grep -qs '^State:.[^ZX]' \"/proc/$pid/status\" && echo beside $pid; done; \
+         : >{dir}/$$.pid; echo running $$; exec sleep 300"
     )
 }
 
