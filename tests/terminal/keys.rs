@@ -58,6 +58,7 @@ const KEYS: &[Row] = &[
     (BASH, "$zklock -v $held -- echo reached", ": position , ^Z, close", CLOSED),
 ];
 
+/// It sleeps briefly: Python handles a signal that comes just before a sleep after it.
 const PYTHON: &str = "import os, signal, time
 def clean(*_):
     os.write(1, b'cleaned\\n')
@@ -69,7 +70,7 @@ signal.signal(signal.SIGTSTP, clean)
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.write(1, b'up\\n')
 while True:
-    time.sleep(60)";
+    time.sleep(0.05)";
 
 #[rustfmt::skip]
 const STOPS: &[Row] = &[
