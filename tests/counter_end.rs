@@ -44,30 +44,23 @@ fn long_before_the_end_contenders_are_refused_with_a_remedy_that_works() {
         .assert_code(0);
 }
 
-/// Since 3.6 the counter stops, and each further contender gets the last number.
+/// Since 3.6 the counter stops, and each further contender gets the last number. Up to 3.5 it went on below zero, where the
+/// numbers are in reverse order as text.
 #[test]
-fn at_the_end_where_two_get_one_number_no_command_runs() {
+fn at_the_end_and_beyond_it_no_command_runs() {
     let server = Server::start();
     let case = worn(&server, i32::MAX);
-    let create = |name: &str| {
-        let path = format!("{}/{name}-lock-", case.path());
+    let numbered = |uuid: &str| {
+        let path = format!("{}/_c_{uuid}-lock-", case.path());
         case.observer().create(&path, "", CreateMode::EphemeralSequential)
     };
-    let (one, other) = (
-        create("_c_0a2c3f60-7a5e-4d5b-8a67-0123456789ab"),
-        create("_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab"),
-    );
-    assert!(one.ends_with("-2147483647") && other.ends_with("-2147483647"), "{one} and {other}");
-    case.observer().delete(&one);
-    case.observer().delete(&other);
+    let uuids = ["0a2c3f60-7a5e-4d5b-8a67-0123456789ab", "9a2c3f60-7a5e-4d5b-8a67-0123456789ab"];
+    for node in uuids.map(numbered) {
+        assert!(node.ends_with("-2147483647"), "{node}");
+        case.observer().delete(&node);
+    }
     assert_refused(&case, &[]);
     assert_refused(&case, &["--naming", "kazoo"]);
-}
-
-/// Up to 3.5 the counter went on below zero, where the numbers are in reverse order as text.
-#[test]
-fn beyond_the_end_where_numbers_are_negative_no_command_runs() {
-    let server = Server::start();
     let case = worn(&server, -5);
     for options in [&[][..], &["-n"], &["--naming", "curator-rw", "-s"]] {
         assert_refused(&case, options);

@@ -3,7 +3,7 @@
 
 use super::holder::{assert_dead_in_time, confirmations, now, steady, wait_for_job};
 use super::loan::Loan;
-use crate::support::{Case, DEADLINE, Running, Zklock, end, holder, wait_until};
+use crate::support::{Case, DEADLINE, Running, Zklock, end, wait_until};
 use std::time::Duration;
 
 /// Leader and followers give each other up after 1.25 s, and elect a new leader in about one second more.
@@ -13,23 +13,12 @@ const LONG: [&str; 3] = ["-v", "--session-timeout", "48"];
 /// A third of this timeout is long enough to find another server.
 const SHORT: [&str; 3] = ["-v", "--session-timeout", "20"];
 
-/// A case whose zklock is in the first zone, and whose observer connects directly.
-fn case(network: &Loan, name: &str) -> Case {
-    Case::at(&network.direct(), name).through(&network.connect_string(0))
-}
-
 /// Starts a waiter in the second zone, whose command is `echo ran`.
 fn waiter(network: &Loan, case: &Case, options: &[&str]) -> Running {
     let zklock = Zklock::at(&network.connect_string(1), case.marker()).args(options);
     let waiter = zklock.args([case.path(), "--", "echo", "ran"]).spawn();
     waiter.wait_for_line(": position ", DEADLINE);
     waiter
-}
-
-/// The session that owns this node of the queue.
-fn session(case: &Case, index: usize) -> i64 {
-    let node = format!("{}/{}", case.path(), case.contenders()[index]);
-    case.observer().stat(&node).unwrap().ephemeral_owner
 }
 
 /// Waits until the holder is connected again and has a new confirmation, without having lost the lock.
@@ -45,84 +34,78 @@ fn goes_on(network: &Loan, holder: &Running) {
     wait_until("a confirmation", DEADLINE, || is_well() && confirmations(network.zone(0)) > before);
 }
 
-/// Ends the holder, and checks that the waiter's command runs.
-fn hands_off(holder: Running, waiter: Running) {
-    assert!(!waiter.stderr().text().contains("queueing again"), "{}", waiter.stderr().text());
-    end(holder);
-    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
-}
-
-/// The server that stands still. That one dies is tried in `operations`.
-#[derive(Clone, Copy)]
-enum Role {
-    /// The leader; the holder is connected to another server.
+/// The server that fails.
+#[derive(Clone, Copy, PartialEq)]
+enum Fails {
+    /// The leader stands still; the holder is connected to another server.
     Leader,
-    /// The server that the holder is connected to.
-    Own,
-}
-
-/// Checks that a command continues when this server stands still, and that the lock is handed off while the fault lasts.
-fn survives(name: &str, role: Role) {
-    let network = Loan::take(SYNC_LIMIT);
-    let (leader, follower) = (network.wait_for_leader(), network.a_follower());
-    // The observer's library would stay connected to a frozen server.
-    let sound = (leader + 2) % network.servers.len();
-    let case = Case::at(&network.servers[sound].connect_string(), name).through(&network.connect_string(0));
-    let history = case.history();
-    network.confine(0, follower);
-    let (options, server) = match role {
-        Role::Leader => (LONG, leader),
-        Role::Own => (SHORT, follower),
-    };
-    let holder = steady(&case, &history, &options, "holder", "true").spawn();
-    wait_for_job(&holder, &history, "holder");
-    network.pass_zone(0);
-    let waiter = waiter(&network, &case, &LONG);
-    let queue = case.wait_for_contenders(2);
-    network.servers[server].freeze();
-    goes_on(&network, &holder);
-    assert_eq!(case.contenders(), queue);
-    assert_eq!(waiter.stdout().text(), "");
-    hands_off(holder, waiter);
-    assert!(case.contenders().is_empty());
+    /// The holder's stands still.
+    Holders,
+    /// The waiter's dies.
+    Waiters,
 }
 
 #[test]
 fn a_command_survives_a_standstill_of_the_leader() {
-    survives("leader-frozen", Role::Leader);
+    survives(Fails::Leader);
 }
 
 #[test]
 fn a_command_survives_a_standstill_of_its_server() {
-    survives("own-frozen", Role::Own);
+    survives(Fails::Holders);
 }
 
 #[test]
 fn a_waiter_that_moved_to_another_server_is_woken_there() {
+    survives(Fails::Waiters);
+}
+
+/// Checks that holder and waiter keep their sessions, and that the lock is handed off while the fault lasts.
+#[track_caller]
+fn survives(fails: Fails) {
     let network = Loan::take(SYNC_LIMIT);
-    let case = case(&network, "watches");
     let (leader, follower) = (network.wait_for_leader(), network.a_follower());
-    network.confine(0, leader);
-    network.confine(1, follower);
-    let holder = holder(&case, &SHORT);
-    let waiter = waiter(&network, &case, &SHORT);
-    let before = session(&case, 1);
-    assert_eq!(network.server_of(before), follower);
+    // The observer's library would stay connected to a frozen server.
+    let sound = &network.servers[(leader + 2) % network.servers.len()];
+    let case = Case::at(&sound.connect_string(), "failover").through(&network.connect_string(0));
+    let history = case.history();
+    let is_waiter = fails == Fails::Waiters;
+    let options = if fails == Fails::Leader { LONG } else { SHORT };
+    network.confine(0, if is_waiter { leader } else { follower });
+    let holder = steady(&case, &history, &options, "holder", "true").spawn();
+    wait_for_job(&holder, &history, "holder");
+    network.pass_zone(0);
+    if is_waiter {
+        network.confine(1, follower);
+    }
+    let waiter = waiter(&network, &case, &options);
     network.pass_zone(1);
-    network.servers[follower].kill();
-    waiter.wait_for_line(": position ", DEADLINE);
-    assert_ne!(network.server_of(before), follower, "the same session");
+    let queue = case.wait_for_contenders(2);
+    let node = format!("{}/{}", case.path(), queue[usize::from(is_waiter)]);
+    let session = case.observer().stat(&node).unwrap().ephemeral_owner;
+    assert_eq!(network.server_of(session), follower);
+    match fails {
+        Fails::Leader => network.servers[leader].freeze(),
+        Fails::Holders => network.servers[follower].freeze(),
+        Fails::Waiters => network.servers[follower].kill(),
+    }
+    if is_waiter {
+        assert_ne!(network.server_of(session), follower, "the same session");
+    } else {
+        goes_on(&network, &holder);
+    }
+    assert_eq!(case.contenders(), queue);
     assert_eq!(waiter.stdout().text(), "");
+    assert!(!waiter.stderr().text().contains("queueing again"), "{}", waiter.stderr().text());
     end(holder);
-    let output = waiter.wait(DEADLINE);
-    assert_eq!(output.assert_code(0).stdout, "ran\n");
-    assert!(!output.stderr.contains("queueing again"), "{output}");
+    assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n");
+    assert!(case.contenders().is_empty());
 }
 
 #[test]
 fn without_a_quorum_the_command_is_dead_in_time_and_with_it_the_next_one_runs() {
     let network = Loan::take(SYNC_LIMIT);
-    let case = case(&network, "quorum");
+    let case = Case::at(&network.direct(), "quorum").through(&network.connect_string(0));
     let history = case.history();
     let session_timeout = Duration::from_secs(5);
     let options = ["-v", "--session-timeout", "5"];
@@ -150,20 +133,4 @@ fn without_a_quorum_the_command_is_dead_in_time_and_with_it_the_next_one_runs() 
     network.heal();
     next.wait(2 * DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["holder", "next"]);
-}
-
-#[test]
-fn a_request_to_give_up_reaches_a_holder_that_moved_to_another_server() {
-    let network = Loan::take(SYNC_LIMIT);
-    let case = case(&network, "own-watch");
-    let follower = network.a_follower();
-    network.confine(0, follower);
-    let holder = holder(&case, &SHORT);
-    network.pass_zone(0);
-    network.servers[follower].kill();
-    holder.wait_for_line("connected again", DEADLINE);
-    let node = format!("{}/{}", case.path(), case.wait_for_contenders(1)[0]);
-    // This changes the data of the node, which confirmations don't check.
-    case.observer().set_data(&node, "__REVOKE__");
-    holder.wait(DEADLINE).assert_code(123).assert_stderr("revoked");
 }

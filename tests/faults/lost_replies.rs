@@ -1,14 +1,13 @@
 //! One request is lost, or the reply to it, and zklock can't tell which. Each node is created once, waits once, and is
 //! deleted.
+//!
+//! To add a row, add a line to [`ROWS`].
 
 use super::holder::confirmations;
-use crate::support::{At, Case, DEADLINE, Proxy, end, holder, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, end, holder, op, shared, try_rows, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::time::{Duration, Instant};
-
-/// A fault: the requests that it can hit, how many of them pass first, and what happens to the next one.
-type Fault = (&'static [i32], usize, At);
 
 const LOST: [At; 2] = [At::BeforeServer, At::BeforeReply];
 
@@ -20,100 +19,114 @@ fn through_a_proxy(name: &str) -> (Proxy, Case) {
     (proxy, case)
 }
 
-/// Checks that a free lock is acquired in spite of the faults: there is one node while the command runs, and the
-/// command runs once. Returns how many creates were sent.
-#[track_caller]
-fn takes_a_free_lock(options: &[&str], faults: &[Fault]) -> usize {
-    let (proxy, case) = through_a_proxy("lost-free");
-    for (ops, skip, at) in faults {
-        proxy.once_after(*skip, ops, *at);
+/// What a call of zklock does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Call {
+    /// It acquires a free lock, and holds it until it gets TERM.
+    Holds,
+    /// It waits for a holder.
+    Waits,
+    /// It finds the lock busy.
+    Skips,
+    /// It releases the lock: its command exits with 7.
+    Ends,
+}
+
+use Call::{Ends, Holds, Skips, Waits};
+use op::{CLOSE, CONNECT, CREATE, DELETE, GET_CHILDREN, GET_DATA, SYNC};
+
+/// The call, its options, which requests are lost, after how many others of their kind. Each row is tried twice: the request
+/// is lost, or the reply to it.
+type Row = (Call, &'static [&'static str], &'static [(&'static [i32], usize)]);
+
+#[rustfmt::skip]
+const ROWS: &[Row] = &[
+    (Holds, &[],           &[(CONNECT, 0)]),
+    (Holds, &[],           &[(CREATE, 0)]),
+    (Holds, &["-w", "20"], &[(CREATE, 0)]),
+    (Holds, &["-n"],       &[(CREATE, 0)]),
+    // The search for the node is lost as well. The create is lost on the first connection.
+    (Holds, &[],           &[(CREATE, 0), (SYNC, 0)]),
+    (Holds, &[],           &[(CREATE, 0), (GET_DATA, 0)]),
+    (Holds, &[],           &[(CREATE, 0), (CONNECT, 1)]),
+    (Holds, &[],           &[(GET_CHILDREN, 0)]),
+    (Holds, &[],           &[(GET_DATA, 0)]),
+    (Holds, &["-n"],       &[(CONNECT, 0)]),
+    (Holds, &["-n"],       &[(GET_CHILDREN, 0)]),
+    (Holds, &["-n"],       &[(GET_DATA, 0)]),
+    (Waits, &[],           &[(CONNECT, 0)]),
+    (Waits, &[],           &[(CREATE, 0)]),
+    (Waits, &[],           &[(CREATE, 0), (SYNC, 0)]),
+    (Waits, &[],           &[(GET_CHILDREN, 0)]),
+    (Waits, &[],           &[(GET_DATA, 0)]),
+    (Waits, &[],           &[(GET_DATA, 1)]),
+    (Waits, &[],           &[(GET_DATA, 0), (GET_DATA, 2)]),
+    (Skips, &["-n"],       &[(CONNECT, 0)]),
+    (Skips, &["-n"],       &[(GET_CHILDREN, 0)]),
+    (Skips, &["-n"],       &[(GET_DATA, 0)]),
+    (Skips, &["-n"],       &[(CLOSE, 0)]),
+    (Ends,  &[],           &[(DELETE, 0)]),
+    (Ends,  &[],           &[(CLOSE, 0)]),
+    (Ends,  &["-n"],       &[(DELETE, 0)]),
+    (Ends,  &["-n"],       &[(CLOSE, 0)]),
+];
+
+#[test]
+fn a_node_is_created_once_and_deleted_whatever_is_lost() {
+    try_rows(LOST.into_iter().flat_map(|at| ROWS.iter().map(move |row| (at, *row))), try_row);
+}
+
+fn try_row((at, (call, options, lost)): (At, Row)) {
+    let (proxy, case) = through_a_proxy("lost");
+    let holder = matches!(call, Waits | Skips).then(|| case.direct_holder(&[]));
+    for (number, (ops, skip)) in lost.iter().enumerate() {
+        // Only a node that was created is searched for.
+        let is_created = call == Holds && number == 0 && lost.len() > 1;
+        proxy.once_after(*skip, ops, if is_created { At::BeforeReply } else { at });
     }
-    let running = holder(&case, options);
-    proxy.wait_fired(faults.len(), DEADLINE);
-    assert_eq!(case.contenders().len(), 1, "{options:?} {faults:?}");
-    running.signal(Signal::SIGTERM);
+    let script = if call == Holds { "echo ran; exec sleep 60" } else { "echo ran; exit 7" };
+    let running = case.lock(&[&["-v"], options].concat(), ["sh", "-c", script]).spawn();
+    if call == Waits {
+        proxy.wait_fired(1, DEADLINE);
+        running.wait_for_line(": position ", DEADLINE);
+        case.wait_for_contenders(2);
+        assert_eq!(running.stdout().text(), "", "the other still holds it");
+        holder.into_iter().for_each(end);
+        assert_eq!(running.wait(DEADLINE).assert_code(7).stdout, "ran\n");
+        return;
+    }
+    if call == Holds {
+        running.wait_for_stdout("ran", DEADLINE);
+        proxy.wait_fired(lost.len(), DEADLINE);
+        assert_eq!(case.contenders().len(), 1);
+        running.signal(Signal::SIGTERM);
+    }
     let output = running.wait(DEADLINE);
-    assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "holding\n", "{options:?} {faults:?}");
-    assert!(case.contenders().is_empty(), "by the time it has ended: {options:?} {faults:?}");
-    proxy.count(op::CREATE)
-}
-
-/// A create that was carried out is found again, and one that never arrived is made again. The search for the node may be
-/// lost as well.
-#[test]
-fn a_free_lock_is_taken_with_one_node_whatever_is_lost() {
-    for options in [&[][..], &["-w", "20"], &["-n"]] {
-        for (at, creates) in [(At::BeforeReply, 1), (At::BeforeServer, 2)] {
-            assert_eq!(takes_a_free_lock(options, &[(op::CREATE, 0, at)]), creates, "{options:?}");
-        }
-    }
-    for at in LOST {
-        for search in [op::SYNC, op::GET_DATA, op::CONNECT] {
-            // The create is lost on the first connection.
-            let skip = usize::from(search == op::CONNECT);
-            let faults = [(op::CREATE, 0, At::BeforeReply), (search, skip, at)];
-            assert_eq!(takes_a_free_lock(&[], &faults), 1, "{search:?} {at:?}");
-        }
-        for options in [&[][..], &["-n"]] {
-            for ops in [op::CONNECT, op::GET_CHILDREN, op::GET_DATA] {
-                takes_a_free_lock(options, &[(ops, 0, at)]);
-            }
-        }
-    }
-}
-
-#[test]
-fn a_waiter_has_one_place_in_the_queue_and_runs_whatever_is_lost() {
-    let faults: [&[(&'static [i32], usize)]; 7] = [
-        &[(op::CONNECT, 0)],
-        &[(op::CREATE, 0)],
-        &[(op::CREATE, 0), (op::SYNC, 0)],
-        &[(op::GET_CHILDREN, 0)],
-        &[(op::GET_DATA, 0)],
-        &[(op::GET_DATA, 1)],
-        &[(op::GET_DATA, 0), (op::GET_DATA, 2)],
-    ];
-    for at in LOST {
-        for lost in faults {
-            let (proxy, case) = through_a_proxy("lost-waiter");
-            let holder = case.direct_holder(&[]);
-            for (ops, skip) in lost {
-                proxy.once_after(*skip, ops, at);
-            }
-            let waiter = case.lock(&["-v", "-w", "30"], ["echo", "ran"]).spawn();
-            proxy.wait_fired(1, DEADLINE);
-            waiter.wait_for_line(": position ", DEADLINE);
-            case.wait_for_contenders(2);
-            assert_eq!(waiter.stdout().text(), "", "the other still holds it: {lost:?} {at:?}");
-            end(holder);
-            assert_eq!(waiter.wait(DEADLINE).assert_code(0).stdout, "ran\n", "{lost:?} {at:?}");
-        }
-    }
-}
-
-#[test]
-fn a_busy_lock_is_seen_busy_and_nothing_is_created_whatever_is_lost() {
-    for at in LOST {
-        for ops in [op::CONNECT, op::GET_CHILDREN, op::GET_DATA, op::CLOSE] {
-            let (proxy, case) = through_a_proxy("lost-busy");
-            let holder = case.direct_holder(&[]);
-            proxy.once(ops, at);
-            let output = case.lock(&["-n"], ["echo", "ran"]).run();
+    proxy.wait_fired(lost.len(), DEADLINE);
+    let left = usize::from(call == Skips);
+    assert_eq!(case.contenders().len(), left, "by the time it has ended: {output}");
+    assert!(!output.stderr.contains("no server confirmed"), "{output}");
+    match call {
+        Skips => {
             assert_eq!(output.assert_code(124).assert_stderr("busy").stdout, "");
-            proxy.wait_fired(1, DEADLINE);
-            assert_eq!(proxy.count(op::CREATE), 0, "{ops:?} {at:?}");
-            assert_eq!(case.contenders().len(), 1, "the holder alone: {ops:?} {at:?}");
-            end(holder);
+            assert_eq!(proxy.count(CREATE), 0);
         }
+        Holds => {
+            assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "ran\n");
+            let is_repeated = lost[0].0 == CREATE && lost.len() == 1 && at == At::BeforeServer;
+            assert!(lost[0].0 != CREATE || proxy.count(CREATE) == 1 + usize::from(is_repeated), "{output}");
+        }
+        _ => assert_eq!(output.code, Some(7), "{output}"),
     }
+    holder.into_iter().for_each(end);
 }
 
 #[test]
 fn a_race_that_is_lost_leaves_no_node_though_the_delete_is_lost_too() {
     for at in LOST {
         let (proxy, case) = through_a_proxy("lost-race");
-        proxy.once(op::CREATE, At::Hold);
-        proxy.once(op::DELETE, at);
+        proxy.once(CREATE, At::Hold);
+        proxy.once(DELETE, at);
         let late = case.lock(&["-n"], ["echo", "ran"]).spawn();
         proxy.wait_fired(1, DEADLINE);
         let holder = case.direct_holder(&[]);
@@ -126,58 +139,35 @@ fn a_race_that_is_lost_leaves_no_node_though_the_delete_is_lost_too() {
     }
 }
 
+/// The request to close the session is sent immediately, and only its answer is held back; or there is no server any more, and
+/// the node goes with the session.
 #[test]
 fn a_signal_while_the_reply_to_a_create_is_awaited_leaves_no_node() {
-    let (proxy, case) = through_a_proxy("signal-awaited");
-    proxy.once(op::CREATE, At::Hold);
-    let running = case.lock(&[], ["echo", "ran"]).spawn();
-    proxy.wait_fired(1, DEADLINE);
-    proxy.blackhole_to_client();
-    proxy.release();
-    let node = case.wait_for_contenders(1).remove(0);
-    running.signal(Signal::SIGTERM);
-    // The request to close the session is sent immediately; only its answer is held back.
-    case.observer().wait_until_gone(&format!("{}/{node}", case.path()), DEADLINE);
-    proxy.pass();
-    let output = running.wait(DEADLINE);
-    assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
-    assert!(case.contenders().is_empty(), "by the time it has ended: {output}");
-}
-
-#[test]
-fn a_signal_without_any_server_ends_it_in_time_and_the_node_goes_with_the_session() {
-    let (proxy, case) = through_a_proxy("signal-alone");
-    proxy.once(op::CREATE, At::Hold);
-    let running = case.lock(&["--session-timeout", "3"], ["echo", "ran"]).spawn();
-    proxy.wait_fired(1, DEADLINE);
-    proxy.blackhole_to_client();
-    proxy.release();
-    case.wait_for_contenders(1);
-    proxy.refuse_new(true);
-    proxy.cut_all();
-    running.signal(Signal::SIGTERM);
-    let told = Instant::now();
-    let output = running.wait(DEADLINE);
-    assert!(told.elapsed() < Duration::from_secs(20), "{:?}", told.elapsed());
-    assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
-    assert!(!output.stderr.contains("hung"), "{output}");
-    case.wait_for_contenders(0);
-}
-
-#[test]
-fn a_release_that_is_lost_is_done_all_the_same_and_the_exit_code_stands() {
-    for at in LOST {
-        for ops in [op::DELETE, op::CLOSE] {
-            for options in [&[][..], &["-n"]] {
-                let (proxy, case) = through_a_proxy("lost-release");
-                proxy.once(ops, at);
-                let output = case.lock(options, ["sh", "-c", "exit 7"]).run();
-                proxy.wait_fired(1, DEADLINE);
-                output.assert_code(7);
-                assert!(case.contenders().is_empty(), "{ops:?} {at:?}: {output}");
-                assert!(!output.stderr.contains("no server confirmed"), "{ops:?} {at:?}: {output}");
-            }
+    for is_alone in [false, true] {
+        let (proxy, case) = through_a_proxy("signal-awaited");
+        proxy.once(CREATE, At::Hold);
+        let options = if is_alone { &["--session-timeout", "3"][..] } else { &[] };
+        let running = case.lock(options, ["echo", "ran"]).spawn();
+        proxy.wait_fired(1, DEADLINE);
+        proxy.blackhole_to_client();
+        proxy.release();
+        let node = format!("{}/{}", case.path(), case.wait_for_contenders(1)[0]);
+        if is_alone {
+            proxy.refuse_new(true);
+            proxy.cut_all();
         }
+        running.signal(Signal::SIGTERM);
+        let told = Instant::now();
+        if !is_alone {
+            case.observer().wait_until_gone(&node, DEADLINE);
+            proxy.pass();
+        }
+        let output = running.wait(DEADLINE);
+        assert_eq!(output.assert_signal(Signal::SIGTERM).stdout, "");
+        assert!(is_alone || case.contenders().is_empty(), "by the time it has ended: {output}");
+        assert!(told.elapsed() < Duration::from_secs(20), "{:?}", told.elapsed());
+        assert!(!output.stderr.contains("hung"), "{output}");
+        case.wait_for_contenders(0);
     }
 }
 
@@ -197,6 +187,21 @@ fn an_unanswered_release_ends_in_time_and_is_reported() {
     assert!(cut.elapsed() < Duration::from_secs(20), "{:?}", cut.elapsed());
     // The server ends the session without a request from zklock.
     case.wait_for_contenders(0);
+}
+
+#[test]
+fn a_watch_on_the_node_that_was_lost_is_set_again() {
+    for at in LOST {
+        let (proxy, case) = through_a_proxy("watch-lost");
+        proxy.once(GET_DATA, at);
+        // The fault may come before the command is started. Only -vv reports the new connection then.
+        let holder = holder(&case, &["-vv"]);
+        proxy.wait_fired(1, DEADLINE);
+        holder.wait_for_line("connected again", DEADLINE);
+        // Confirmations don't notice this change.
+        case.observer().set_data(&format!("{}/{}", case.path(), case.contenders()[0]), "__REVOKE__");
+        holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock was revoked");
+    }
 }
 
 #[test]

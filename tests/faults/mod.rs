@@ -5,7 +5,6 @@
 //! |---|---|
 //! | [`lost_replies`] | one request, or the reply to it |
 //! | [`waiting`] | a waiter's connection, for too long |
-//! | [`rhythm`] | nothing: how often a zklock sends confirmations |
 //! | [`leases`] | the only server, or the connection to it, while the command runs |
 //! | [`failover`] | one or two of three servers |
 //! | [`partitions`] | the links between three servers |
@@ -22,5 +21,4 @@ mod negotiation;
 mod own_node;
 mod partitions;
 mod release_last;
-mod rhythm;
 mod waiting;

@@ -1,8 +1,7 @@
 //! Another client deletes, replaces or changes zklock's own node, also while zklock isn't connected.
 
 use super::holder::{section, steady, wait_for_job};
-use crate::support::{At, Case, DEADLINE, Proxy, Running, holder, op, shared};
-use nix::sys::signal::Signal;
+use crate::support::{Case, DEADLINE, Proxy, Running, op, shared};
 use zookeeper::{Acl, CreateMode, Permission};
 
 /// A case whose zklock connects through a proxy.
@@ -66,24 +65,6 @@ fn a_node_of_the_same_name_made_by_another_client_is_a_lost_lock_too() {
 }
 
 #[test]
-fn a_waiter_whose_node_was_deleted_while_it_was_not_connected_never_runs() {
-    let (proxy, case) = behind_a_proxy("waiter");
-    let holder = case.direct_holder(&[]);
-    let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
-    waiter.wait_for_line(": position ", DEADLINE);
-    let queue = case.wait_for_contenders(2);
-    while_disconnected(&proxy, &waiter, || {
-        case.observer().delete(&format!("{}/{}", case.path(), queue[1]));
-        // From now on, the waiter would be first in the queue.
-        holder.signal(Signal::SIGTERM);
-        case.wait_for_contenders(0);
-    });
-    let output = waiter.wait(DEADLINE);
-    assert_eq!(output.assert_code(125).assert_stderr("its lock node was deleted").stdout, "");
-    holder.wait(DEADLINE).assert_signal(Signal::SIGTERM);
-}
-
-#[test]
 fn a_revocation_made_while_the_holder_was_not_connected_is_obeyed() {
     let (proxy, case) = behind_a_proxy("revoked");
     let history = case.history();
@@ -92,21 +73,6 @@ fn a_revocation_made_while_the_holder_was_not_connected_is_obeyed() {
     let node = only_node(&case);
     while_disconnected(&proxy, &holder, || case.observer().set_data(&node, "__REVOKE__"));
     holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock was revoked");
-}
-
-#[test]
-fn a_watch_on_the_node_that_was_lost_is_set_again() {
-    for at in [At::BeforeServer, At::BeforeReply] {
-        let (proxy, case) = behind_a_proxy("watch-lost");
-        proxy.once(op::GET_DATA, at);
-        // The fault may come before the command is started. Only -vv reports the new connection then.
-        let holder = holder(&case, &["-vv"]);
-        proxy.wait_fired(1, DEADLINE);
-        holder.wait_for_line("connected again", DEADLINE);
-        // Confirmations don't notice this change.
-        case.observer().set_data(&only_node(&case), "__REVOKE__");
-        holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock was revoked");
-    }
 }
 
 #[test]

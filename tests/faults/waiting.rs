@@ -2,8 +2,9 @@
 //! time is over.
 
 use super::holder::{deaf, section, steady, wait_for_job, wait_until_steady};
-use crate::support::{At, Case, DEADLINE, Proxy, Running, Server, Zklock, end, op, shared, wait_until};
-use std::thread;
+use crate::support::{
+    At, Case, DEADLINE, Proxy, Running, Server, Zklock, end, op, pass_time, shared, try_rows, wait_until,
+};
 use std::time::{Duration, Instant};
 
 /// A waiter and the proxy between it and its server. All other contenders connect directly.
@@ -66,58 +67,61 @@ fn with_nonblock_zklock_ends_in_time_although_its_session_was_lost() {
     stage.proxy.pass();
 }
 
-/// Silences the connection for longer than a lease, and for less than the session timeout.
-fn hear_nothing(proxy: &Proxy, session_timeout: Duration) {
-    proxy.blackhole();
-    thread::sleep(session_timeout.mul_f64(0.65));
-    proxy.pass();
+/// The silence is longer than a lease, and shorter than the session timeout.
+#[test]
+fn a_waiter_that_outlives_its_lease_keeps_its_place_and_earns_a_new_lease() {
+    try_rows([false, true], |becomes_first| {
+        let stage = Stage::new("silence");
+        let (case, proxy) = (&stage.case, &stage.proxy);
+        let mut holder = Some(case.direct_holder(&[]));
+        let session_timeout = Duration::from_secs(5);
+        let waiter = stage.waiter(&["--session-timeout", "5"], "echo ran");
+        let queue = case.wait_for_contenders(2);
+        let short =
+            (!becomes_first).then(|| stage.waiter(&["--session-timeout", "5", "-w", "9"], "echo ran"));
+        wait_until_steady(proxy, 1 + usize::from(short.is_some()));
+        let silent_since = Instant::now();
+        proxy.blackhole();
+        holder.take_if(|_| becomes_first).into_iter().for_each(end);
+        pass_time(session_timeout.mul_f64(0.65).saturating_sub(silent_since.elapsed()));
+        assert_eq!(waiter.stdout().text(), "", "it can't know");
+        let mut since = Instant::now();
+        proxy.pass();
+        if let (Some(short), Some(holder)) = (short, holder) {
+            waiter.wait_for_line("connected again", DEADLINE);
+            let short = short.wait(DEADLINE);
+            assert_eq!(short.assert_code(124).stdout, "");
+            assert!(short.elapsed < Duration::from_secs(15), "{:?}", short.elapsed);
+            assert_eq!(case.contenders(), queue, "the same place");
+            assert_eq!(waiter.stdout().text(), "");
+            end(holder);
+            since = Instant::now();
+        }
+        let output = waiter.wait(DEADLINE);
+        assert_eq!(output.assert_code(0).stdout, "ran\n");
+        assert!(!output.stderr.contains("queueing again"), "{output}");
+        // Six confirmations are needed, each a twelfth of the session timeout after the answer to the one before.
+        let least = session_timeout.mul_f64(if becomes_first { 0.4 } else { 0.0 });
+        assert!((least..2 * session_timeout).contains(&since.elapsed()), "{:?}", since.elapsed());
+    });
 }
 
 #[test]
-fn a_waiter_that_outlives_its_lease_keeps_its_place_and_runs_once_it_is_first() {
-    let stage = Stage::new("silence");
-    let case = &stage.case;
-    let holder = stage.case.direct_holder(&[]);
-    let session_timeout = Duration::from_secs(5);
-    let patient = stage.waiter(&["--session-timeout", "5"], "echo ran");
-    let short = stage.waiter(&["--session-timeout", "5", "-w", "9"], "echo ran");
-    let queue = case.wait_for_contenders(3);
-    wait_until_steady(&stage.proxy, 2);
-    hear_nothing(&stage.proxy, session_timeout);
-    patient.wait_for_line("connected again", DEADLINE);
-    let short = short.wait(DEADLINE);
-    assert_eq!(short.assert_code(124).stdout, "");
-    assert!(short.elapsed < Duration::from_secs(15), "{:?}", short.elapsed);
-    assert_eq!(case.contenders(), queue[..2], "the same place");
-    assert_eq!(patient.stdout().text(), "");
+fn a_waiter_whose_node_was_deleted_while_it_was_not_connected_never_runs() {
+    let Stage { case, proxy } = Stage::new("waiter-deleted");
+    let holder = case.direct_holder(&[]);
+    let waiter = case.lock(&["-vv"], ["echo", "ran"]).spawn();
+    waiter.wait_for_line(": position ", DEADLINE);
+    case.wait_for_contenders(2);
+    proxy.refuse_new(true);
+    proxy.cut_all();
+    waiter.wait_for_line("connection lost", DEADLINE);
+    case.delete_node(1);
+    // From now on, the waiter would be first in the queue.
     end(holder);
-    let told = Instant::now();
-    let output = patient.wait(DEADLINE);
-    assert_eq!(output.assert_code(0).stdout, "ran\n");
-    assert!(!output.stderr.contains("queueing again"), "{output}");
-    assert!(told.elapsed() < 2 * session_timeout, "{:?}", told.elapsed());
-}
-
-#[test]
-fn a_waiter_that_became_first_in_a_silence_earns_a_new_lease() {
-    let stage = Stage::new("turn-in-silence");
-    let holder = stage.case.direct_holder(&[]);
-    let session_timeout = Duration::from_secs(5);
-    let waiter = stage.waiter(&["--session-timeout", "5"], "echo ran");
-    wait_until_steady(&stage.proxy, 1);
-    let silent_since = Instant::now();
-    stage.proxy.blackhole();
-    end(holder);
-    thread::sleep(session_timeout.mul_f64(0.65).saturating_sub(silent_since.elapsed()));
-    assert_eq!(waiter.stdout().text(), "", "it can't know");
-    let healed = Instant::now();
-    stage.proxy.pass();
+    proxy.refuse_new(false);
     let output = waiter.wait(DEADLINE);
-    assert_eq!(output.assert_code(0).stdout, "ran\n");
-    assert!(!output.stderr.contains("queueing again"), "{output}");
-    // Six confirmations are needed, each a twelfth of the session timeout after the answer to the one before.
-    let earned = session_timeout.mul_f64(0.4)..2 * session_timeout;
-    assert!(earned.contains(&healed.elapsed()), "{:?}", healed.elapsed());
+    assert_eq!(output.assert_code(125).assert_stderr("its lock node was deleted").stdout, "");
 }
 
 #[test]
@@ -133,7 +137,7 @@ fn a_server_frozen_for_most_of_a_session_passes_the_lock_on_when_it_continues() 
     next.wait_for_line(": position ", DEADLINE);
     wait_until_steady(&proxy, 2);
     server.freeze();
-    thread::sleep(session_timeout.mul_f64(0.75));
+    pass_time(session_timeout.mul_f64(0.75));
     server.thaw();
     let thawed = Instant::now();
     holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock is lost");

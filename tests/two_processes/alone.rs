@@ -35,49 +35,29 @@ fn held(pid: Pid) -> Vec<String> {
     links.filter_map(|link| fs::read_link(link).ok()).map(|target| target.display().to_string()).collect()
 }
 
-#[track_caller]
-fn assert_holds_nothing_of_the_caller_s(case: &Case, worker: Pid) {
-    let of_caller = |target: &String| {
-        target.starts_with("pipe:") || target.starts_with(&case.dir().display().to_string())
-    };
-    wait_until("it to let go", DEADLINE, || !held(worker).iter().any(of_caller));
-    assert_eq!(fs::read_link(format!("/proc/{worker}/cwd")).expect("a directory").display().to_string(), "/");
-}
-
-#[track_caller]
-fn assert_deletes(case: &Case, proxy: &Proxy, worker: Pid) {
-    proxy.cut_all();
-    proxy.release();
-    proxy.pass();
-    case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
-    wait_until("the worker's end", DEADLINE, || !is_alive(worker));
-}
-
+/// zklock is told to end at once, or its monitor is killed.
 #[test]
-fn a_worker_without_its_monitor_deletes_the_node_after_zklock_has_ended() {
-    let proxy = Proxy::to(shared());
-    let case = Case::new("alone").through(&proxy.connect_string());
-    let holder = case.holder();
-    let (waiter, worker) = leaving(&case, &proxy);
-    waiter.signal(Signal::SIGINT);
-    let output = waiter.wait(DEADLINE);
-    assert!(output.assert_signal(Signal::SIGINT).closed, "the pipes of the caller: {output}");
-    assert!(is_alive(worker));
-    assert_holds_nothing_of_the_caller_s(&case, worker);
-    assert_deletes(&case, &proxy, worker);
-    end(holder);
-}
-
-#[test]
-fn a_worker_whose_monitor_was_killed_deletes_the_node() {
-    let proxy = Proxy::to(shared());
-    let case = Case::new("alone-killed").through(&proxy.connect_string());
-    let holder = case.holder();
-    let (waiter, worker) = leaving(&case, &proxy);
-    waiter.signal(Signal::SIGKILL);
-    let output = waiter.wait(DEADLINE);
-    assert!(output.assert_signal(Signal::SIGKILL).closed, "the pipes of the caller: {output}");
-    assert_holds_nothing_of_the_caller_s(&case, worker);
-    assert_deletes(&case, &proxy, worker);
-    end(holder);
+fn a_worker_without_its_monitor_deletes_the_node() {
+    for signal in [Signal::SIGINT, Signal::SIGKILL] {
+        let proxy = Proxy::to(shared());
+        let case = Case::new("alone").through(&proxy.connect_string());
+        let holder = case.holder();
+        let (waiter, worker) = leaving(&case, &proxy);
+        waiter.signal(signal);
+        let output = waiter.wait(DEADLINE);
+        assert!(output.assert_signal(signal).closed, "the pipes of the caller: {output}");
+        assert!(is_alive(worker));
+        let of_caller = |target: &String| {
+            target.starts_with("pipe:") || target.starts_with(&case.dir().display().to_string())
+        };
+        wait_until("it to let go", DEADLINE, || !held(worker).iter().any(of_caller));
+        let directory = fs::read_link(format!("/proc/{worker}/cwd")).expect("a directory");
+        assert_eq!(directory.display().to_string(), "/");
+        proxy.cut_all();
+        proxy.release();
+        proxy.pass();
+        case.observer().wait_for_contenders(case.path(), 1, HAND_OFF);
+        wait_until("the worker's end", DEADLINE, || !is_alive(worker));
+        end(holder);
+    }
 }

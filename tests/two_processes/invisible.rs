@@ -3,23 +3,11 @@
 #![allow(clippy::print_stdout, reason = "what was measured is shown with --nocapture")]
 
 use crate::support::{
-    Case, DEADLINE, children_of, command_of, is_alive, start, status_of, wait_until, worker_of,
+    Case, DEADLINE, children_of, command_of, end, skip, start, status_of, wait_until, worker_of,
 };
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{getpgid, getsid};
+use nix::sys::signal::Signal;
+use nix::unistd::{geteuid, getpgid, getsid};
 use std::fs;
-
-#[test]
-fn the_command_sees_the_descriptors_that_zklock_was_given_and_no_other() {
-    let case = Case::new("descriptors");
-    let show = "ls /proc/self/fd";
-    let prelude = "exec 7</dev/null 9</dev/zero";
-    let bare = case.lock(&[], ["false"]).prelude(&format!("{prelude}; exec {show}")).run();
-    bare.assert_code(0);
-    assert!(bare.stdout.contains("7\n9\n"), "{bare}");
-    let wrapped = case.lock(&[], show.split(' ')).prelude(prelude).run();
-    assert_eq!(wrapped.assert_code(0).stdout, bare.stdout);
-}
 
 #[test]
 fn monitor_worker_and_command_are_a_chain_of_three_in_sessions_of_their_own() {
@@ -34,16 +22,23 @@ fn monitor_worker_and_command_are_a_chain_of_three_in_sessions_of_their_own() {
         [Ok(monitor), Ok(worker), Ok(command)]
     );
     assert_eq!([worker, command].map(|pid| getsid(Some(pid))), [Ok(worker), Ok(command)]);
-    let line = |pid| fs::read_to_string(format!("/proc/{pid}/cmdline")).expect("a process");
-    let title = line(worker);
-    assert_eq!(title.trim_end_matches('\0'), format!("lease-guard of {monitor}"));
-    assert!(line(monitor).contains(case.path()), "the monitor is what the user called");
-    running.signal(Signal::SIGTERM);
-    running.wait(DEADLINE);
+    end(running);
 }
 
 #[test]
-fn the_monitor_takes_next_to_no_memory() {
+fn the_command_sees_the_descriptors_that_zklock_was_given_and_no_other() {
+    let case = Case::new("descriptors");
+    let show = "ls /proc/self/fd";
+    let prelude = "exec 7</dev/null 9</dev/zero";
+    let bare = case.lock(&[], ["false"]).prelude(&format!("{prelude}; exec {show}")).run();
+    bare.assert_code(0).assert_stdout("7\n9\n");
+    let wrapped = case.lock(&[], show.split(' ')).prelude(prelude).run();
+    assert_eq!(wrapped.assert_code(0).stdout, bare.stdout);
+}
+
+/// Without root the limit may be too low to lock the memory.
+#[test]
+fn the_monitor_takes_next_to_no_memory_and_keeps_it_in_memory() {
     let case = Case::new("monitor-memory");
     let running = start(&case, &[], "echo ready; sleep 60; :");
     // What is read from the program's file counts as private, too, while no other process maps it.
@@ -56,8 +51,13 @@ fn the_monitor_takes_next_to_no_memory() {
     let (monitor, worker) = (written(running.pid()), written(worker_of(running.pid())));
     println!("memory written: {monitor} KiB of the monitor, {worker} KiB of the worker");
     assert!((1..1024).contains(&monitor), "{monitor} KiB");
-    running.signal(Signal::SIGTERM);
-    running.wait(DEADLINE);
+    if geteuid().is_root() {
+        let is_locked = || status_of(running.pid(), "VmLck").is_some_and(|locked| !locked.starts_with("0 "));
+        wait_until("the monitor's memory to be locked", DEADLINE, is_locked);
+    } else {
+        skip("locked memory needs root");
+    }
+    end(running);
 }
 
 #[test]
@@ -73,30 +73,29 @@ fn the_worker_is_gone_and_reaped_when_zklock_is() {
         assert_eq!(status_of(worker, "State"), None, "no zombie either");
         fs::remove_file(go).expect("the file");
     }
-    let running = case.lock(&["-n"], ["/no/such/program"]).spawn();
-    running.wait(DEADLINE).assert_code(127);
 }
 
-/// A service manager or a shutdown sends signals to every process like this.
+/// If the kernel writes no core dumps here, the test checks nothing.
 #[test]
-fn the_worker_stays_at_its_post_when_everybody_is_told_to_end() {
-    let case = Case::new("worker-ignores");
-    let running = start(&case, &[], "echo ready; sleep 60; :");
-    let worker = worker_of(running.pid());
-    for signal in [
-        Signal::SIGTERM,
-        Signal::SIGINT,
-        Signal::SIGHUP,
-        Signal::SIGQUIT,
-        Signal::SIGUSR1,
-        Signal::SIGALRM,
-        Signal::SIGTSTP,
-    ] {
-        kill(worker, signal).expect("a worker");
+fn zklock_writes_no_core_dump_and_its_command_may() {
+    let case = Case::new("core");
+    let cores = || -> usize {
+        let entries = fs::read_dir(case.dir()).expect("a directory").flatten();
+        let cores = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("core"));
+        cores.map(|entry| fs::remove_file(entry.path()).expect("a core dump")).count()
+    };
+    let unlimited = "ulimit -c unlimited || exit 99";
+    let bare = case.lock(&[], ["true"]).dir(case.dir());
+    let bare = bare.prelude(&format!("{unlimited}; kill -SEGV $$")).run();
+    if bare.signal != Some(Signal::SIGSEGV as i32) || cores() == 0 {
+        return;
     }
-    assert_eq!(worker_of(running.pid()), worker);
-    assert!(is_alive(worker) && running.is_running());
-    running.signal(Signal::SIGKILL);
-    case.wait_for_contenders(0);
-    wait_until("its end", DEADLINE, || !is_alive(worker));
+    for signal in [Signal::SIGSEGV, Signal::SIGABRT, Signal::SIGQUIT] {
+        for (limit, dumps) in [("ulimit -c 0; ", 0), ("", 1)] {
+            let job = format!("{limit}kill -{} $$", signal as i32);
+            let output = case.lock(&[], ["sh", "-c", &job]).dir(case.dir()).prelude(unlimited).run();
+            output.assert_signal(signal);
+            assert_eq!(cores(), dumps, "{signal} {limit}");
+        }
+    }
 }

@@ -1,30 +1,23 @@
-//! zklock's stderr isn't read: its decisions don't wait for that.
+//! zklock's stderr isn't read: its decisions don't wait for that. [`table`] has what happens meanwhile.
 
-mod exit;
-mod holder;
 mod live_line;
 mod resumed_reading;
-mod waiter;
+mod table;
 
-use crate::support::{Case, DEADLINE, Pipe, Running, Terminal, Zklock, wait_until};
+use crate::support::{Case, DEADLINE, Pipe, Place, Placed, Zklock, wait_until};
 use nix::fcntl::OFlag;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::process::ExitStatusExt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const CTRL_S: &[u8] = b"\x13";
 const CTRL_Q: &[u8] = b"\x11";
 
 /// The verbosity: few messages, or all messages of zklock and its client library.
 const VERBOSITIES: [&[&str]; 2] = [&[], &["-vvvv"]];
-
-/// Messages that can't be written within 3 s are dropped, so zklock exits within this time.
-const EXIT_LIMIT: Duration = Duration::from_secs(20);
 
 /// Why stderr isn't read.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,13 +38,8 @@ enum UnreadStderr {
 
 /// A zklock whose stderr isn't read.
 struct UnreadZklock {
-    process: Process,
+    process: Placed,
     pipe: Option<Pipe>,
-}
-
-enum Process {
-    Piped(Running),
-    Tty(Terminal),
 }
 
 impl UnreadStderr {
@@ -67,9 +55,9 @@ impl UnreadStderr {
     /// Starts a zklock whose stderr isn't read from the beginning.
     #[track_caller]
     fn begin(self, case: &Case, zklock: Zklock) -> UnreadZklock {
-        let piped = |prelude: &str, zklock: Zklock| Process::Piped(zklock.prelude(prelude).spawn());
+        let piped = |prelude: &str, zklock: Zklock| Place::Plain.start(zklock.prelude(prelude));
         match self {
-            Self::CtrlS => UnreadZklock { process: Process::Tty(after_ctrl_s(case, zklock)), pipe: None },
+            Self::CtrlS => UnreadZklock { process: after_ctrl_s(case, zklock), pipe: None },
             Self::Closed => UnreadZklock { process: piped("exec 2>&-", zklock), pipe: None },
             Self::FullDisk => UnreadZklock { process: piped("exec 2>/dev/full", zklock), pipe: None },
             Self::FileLimit => {
@@ -91,47 +79,34 @@ impl UnreadStderr {
 
 /// Starts a zklock on a terminal whose output is stopped before zklock starts.
 #[track_caller]
-fn after_ctrl_s(case: &Case, zklock: Zklock) -> Terminal {
+fn after_ctrl_s(case: &Case, zklock: Zklock) -> Placed {
     let [tty, go] = ["tty", "go"].map(|name| case.dir().join(name));
     fs::remove_file(&tty).ok();
     fs::remove_file(&go).ok();
     let wait = format!("until [ -e '{}' ]; do sleep 0.02; done", go.display());
     let prelude = format!("tty >'{0}.new'; mv '{0}.new' '{0}'; {wait}", tty.display());
-    let terminal = zklock.prelude(&prelude).env("TERM", "xterm").in_terminal();
+    let placed = Place::Terminal.start(zklock.prelude(&prelude).env("TERM", "xterm"));
+    let Placed::Tty(terminal, _) = &placed else { unreachable!() };
     wait_until("the terminal's name", DEADLINE, || tty.exists());
     terminal.send(CTRL_S);
     let slave = slave(fs::read_to_string(tty).expect("a terminal").trim());
     wait_until("the output to stop", DEADLINE, || !accepts_output(&slave));
     fs::write(go, "").expect("a file");
-    terminal
+    placed
 }
 
 impl UnreadZklock {
-    fn pid(&self) -> Pid {
-        match &self.process {
-            Process::Piped(running) => running.pid(),
-            Process::Tty(terminal) => terminal.pid(),
-        }
-    }
-
     fn signal(&self, signal: Signal) {
-        kill(self.pid(), signal).expect("a running zklock");
+        self.process.signal(signal as i32);
     }
 
     /// The exit code, or the signal that killed it.
     #[track_caller]
     fn end(self, within: Duration) -> Result<i32, Signal> {
-        let (code, signal) = match self.process {
-            Process::Piped(running) => {
-                let output = running.wait(within);
-                (output.code, output.signal)
-            }
-            Process::Tty(mut terminal) => {
-                let status = terminal.wait(within);
-                (status.code(), status.signal())
-            }
-        };
-        code.ok_or_else(|| Signal::try_from(signal.expect("an end")).expect("a signal"))
+        let began = Instant::now();
+        let output = self.process.wait();
+        assert!(began.elapsed() < within, "{output}");
+        output.code.ok_or_else(|| Signal::try_from(output.signal.expect("an end")).expect("a signal"))
     }
 }
 
@@ -146,26 +121,3 @@ fn accepts_output(slave: &File) -> bool {
     let mut ready = [PollFd::new(slave.as_fd(), PollFlags::POLLOUT)];
     poll(&mut ready, PollTimeout::ZERO).expect("a terminal") > 0
 }
-
-/// Makes tests of each function, one for each of the kinds that differ most; [`exit`] tries the others.
-macro_rules! for_each_unread_stderr {
-    ($($name:ident)*) => {$(
-        mod $name {
-            use super::super::UnreadStderr;
-
-            #[test]
-            fn behind_a_full_pipe() {
-                super::$name(UnreadStderr::FullPipe);
-            }
-            #[test]
-            fn without_stderr() {
-                super::$name(UnreadStderr::Closed);
-            }
-            #[test]
-            fn after_ctrl_s() {
-                super::$name(UnreadStderr::CtrlS);
-            }
-        }
-    )*};
-}
-use for_each_unread_stderr;

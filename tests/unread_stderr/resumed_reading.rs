@@ -1,7 +1,7 @@
 //! Reading resumes: dropped messages are counted, and the most important ones are kept.
 
-use super::{CTRL_Q, Process, UnreadStderr, UnreadZklock};
-use crate::support::{Case, DEADLINE, wait_until};
+use super::{CTRL_Q, UnreadStderr, UnreadZklock};
+use crate::support::{Case, DEADLINE, Pipe, Placed, wait_until};
 use nix::sys::signal::Signal;
 use std::fs;
 use std::thread;
@@ -56,24 +56,23 @@ fn last(text: &str) -> &str {
 }
 
 #[test]
-fn dropped_messages_are_counted_on_a_pipe() {
-    let case = Case::new("heard-again");
-    let mut holder = overflow_the_queue(&case, UnreadStderr::FullPipe);
-    let lines = holder.pipe.take().unwrap().read();
-    assert_eq!(holder.end(DEADLINE), Ok(123));
-    wait_until("the end of the output", DEADLINE, || lines.is_closed());
-    assert_reported(&lines.text());
-}
-
-#[test]
-fn dropped_messages_are_counted_on_a_terminal() {
-    let case = Case::new("seen-again");
-    let mut holder = overflow_the_queue(&case, UnreadStderr::CtrlS);
-    let Process::Tty(terminal) = &mut holder.process else { unreachable!() };
-    terminal.send(CTRL_Q);
-    assert_eq!(terminal.wait(DEADLINE).code(), Some(123));
-    wait_until("the last message", DEADLINE, || terminal.text().contains("the lock was lost"));
-    assert_reported(&terminal.text());
+fn dropped_messages_are_counted_on_a_pipe_and_on_a_terminal() {
+    for stderr in [UnreadStderr::FullPipe, UnreadStderr::CtrlS] {
+        let case = Case::new("heard-again");
+        let mut holder = overflow_the_queue(&case, stderr);
+        let lines = holder.pipe.take().map(Pipe::read);
+        if let Placed::Tty(terminal, _) = &holder.process {
+            terminal.send(CTRL_Q);
+        }
+        let output = holder.process.wait();
+        output.assert_code(123);
+        if let Some(lines) = lines {
+            wait_until("the end of the output", DEADLINE, || lines.is_closed());
+            assert_reported(&lines.text());
+        } else {
+            assert_reported(&output.stderr);
+        }
+    }
 }
 
 /// Few messages were written, and all of them are kept.
@@ -82,8 +81,7 @@ fn a_few_unread_messages_are_kept_completely() {
     let case = Case::new("heard-late");
     let mut holder =
         UnreadStderr::FullPipe.start(&case, &["-v"], "trap 'exit 6' TERM; echo up; sleep 60 & wait");
-    let Process::Piped(running) = &holder.process else { unreachable!() };
-    running.wait_for_stdout("up", DEADLINE);
+    holder.process.wait_for("up");
     let lines = holder.pipe.take().unwrap().read();
     lines.wait_for("acquired after", DEADLINE);
     holder.signal(Signal::SIGTERM);
