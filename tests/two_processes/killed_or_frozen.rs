@@ -433,7 +433,8 @@ fn after_the_command(case: &Case, proxy: &Proxy, options: &[&str], what: What) -
     act(what, &running, case);
     proxy.cut_all();
     proxy.release();
-    let output = running.wait(HAND_OFF);
+    // A frozen worker has 15 s to end by itself.
+    let output = running.wait(if what == FreezeWorker { DEADLINE } else { HAND_OFF });
     if what == KillWorker {
         assert_eq!(case.contenders(), [""; 0]);
     }
