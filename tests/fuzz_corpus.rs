@@ -1,4 +1,5 @@
-//! Runs everything in `fuzz/corpus` through the checks of the fuzz targets.
+//! Runs everything in `fuzz/corpus` through the checks of the fuzz targets. Their package is no dependency: it needs a
+//! fuzzer, which only whoever fuzzes builds.
 
 use std::fs;
 use std::panic::catch_unwind;

@@ -1,7 +1,6 @@
 //! Behaviour tests of the `zklock` program: each test runs it as users do, against real `ZooKeeper` servers.
 //!
-//! This is one test binary with one module for each behaviour. [`support`] is the harness; its own tests are in
-//! [`selftest`].
+//! This is one test binary with one module for each behaviour. [`support`] is the harness: `crates/testkit`.
 //!
 //! | behaviour | modules |
 //! |---|---|
@@ -74,8 +73,6 @@ mod requests;
 mod revoke;
 mod runners;
 mod security;
-#[path = "support/selftest/mod.rs"]
-mod selftest;
 mod service_manager;
 mod several_locks;
 mod signals;
@@ -84,7 +81,6 @@ mod sockets;
 mod special_files;
 mod status;
 mod stopping;
-mod support;
 mod terminal;
 mod two_processes;
 mod unread_stderr;
@@ -92,3 +88,5 @@ mod unwritable_stdout;
 mod upgrade;
 mod wait;
 mod wakeups;
+
+use testkit as support;

@@ -3,7 +3,7 @@
 # Cargo builds both from their archives, the program with the other archive in place of the published core.
 make_crates() {
     local name
-    CARGO_TARGET_DIR=$target_dir cargo package --workspace --locked >&2
+    CARGO_TARGET_DIR=$target_dir cargo package --workspace --exclude testkit --locked >&2
     for name in "zklock-core-$version" "zklock-$version"; do
         tar --list --file "$results/$name.crate" | grep -qx "$name/LICENSE" || fail "$name.crate has no licence"
         finished "$results/$name.crate"

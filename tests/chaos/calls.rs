@@ -5,7 +5,6 @@ use crate::support::failing_call::{FailingCall, Of, Then};
 use crate::support::{Case, Rng, Server};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread;
-use std::time::Duration;
 
 /// The calls of a run that may fail or take long, and about how often its busiest process makes them. `brk` and
 /// `rt_sigprocmask` aren't among them: the kernel always carries them out, so the C library relies on it.

@@ -9,7 +9,7 @@
 //! | [`support::fault`] | every fault by name, also those of the simulation |
 //! | [`fault`], [`injector`], [`injection`], [`target`] | faults: drawn, scheduled, injected, aimed |
 //! | [`wires`], [`proxies`], [`lan`] | what carries packets and fails: proxies, or machines of their own (`--hosts`) |
-//! | [`contender_fault`], [`processes`], [`support::process_fault`] | faults of a single contender and its processes |
+//! | [`processes`], [`support::process_fault`] | faults of a single contender and its processes |
 //! | [`fault_log`] | the faults that have been injected |
 //! | [`calls`] | another course: a system call of a zklock fails or takes long |
 //! | [`transaction_log`] | when nodes were deleted, and whether the servers lost any, by their own logs |
@@ -22,11 +22,10 @@
     reason = "an unexpected state ends the checker with a message that says where"
 )]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "the checker prints its report")]
-#![allow(missing_docs, unused_imports, reason = "the shared test helpers have more than this binary uses")]
+#![allow(missing_docs, reason = "the shared test helpers have more than this binary uses")]
 
 mod calls;
 mod contender;
-mod contender_fault;
 mod exit_check;
 mod fault;
 mod fault_log;
@@ -40,10 +39,7 @@ mod lan;
 mod options;
 mod processes;
 mod proxies;
-mod rng;
 mod run;
-#[path = "../support/mod.rs"]
-mod support;
 mod target;
 mod transaction_log;
 mod wires;
@@ -53,6 +49,7 @@ use options::Options;
 use run::Outcome;
 use std::process::ExitCode;
 use support::Rng;
+use testkit as support;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -38,11 +38,11 @@ impl Wires for Network {
     fn inject<'a>(&'a self, injector: &Injector<'a>, draw: &Draw, hosts: &[usize]) -> Option<Injected<'a>> {
         if draw.affects_ensemble() {
             let (leader, follower) = injector.leader_and_follower(draw)?;
-            let undo = self.cut_servers(draw.fault, leader, follower);
+            let undo = cut_servers(self, draw.fault, leader, follower);
             let target = format!("leader {leader}, follower {follower}");
             Some(Injected { target, undo: Some(undo) })
         } else {
-            let undo = self.cut_hosts(draw, hosts);
+            let undo = cut_hosts(self, draw, hosts);
             Some(Injected { target: format!("hosts {hosts:?}"), undo })
         }
     }
@@ -53,47 +53,45 @@ fn pass<'a>(pass: impl Fn() + 'a) -> Undo<'a> {
     Undo::Pass(Box::new(pass))
 }
 
-impl Network {
-    fn cut_servers(&self, fault: Fault, leader: usize, follower: usize) -> Undo<'_> {
-        match fault {
-            Fault::IsolateLeader => self.isolate(leader),
-            Fault::IsolateFollower => self.isolate(follower),
-            Fault::MuteLeader => self.mute(leader),
-            Fault::MuteFollower => self.mute(follower),
-            Fault::DeafenLeader => self.deafen(leader),
-            Fault::DeafenFollower => self.deafen(follower),
-            _ => panic!("{fault} isn't injected into servers"),
-        }
-        pass(|| self.pass_peers())
+fn cut_servers(network: &Network, fault: Fault, leader: usize, follower: usize) -> Undo<'_> {
+    match fault {
+        Fault::IsolateLeader => network.isolate(leader),
+        Fault::IsolateFollower => network.isolate(follower),
+        Fault::MuteLeader => network.mute(leader),
+        Fault::MuteFollower => network.mute(follower),
+        Fault::DeafenLeader => network.deafen(leader),
+        Fault::DeafenFollower => network.deafen(follower),
+        _ => panic!("{fault} isn't injected into servers"),
     }
+    pass(|| network.pass_peers())
+}
 
-    /// Injects the fault, and returns what ends it if it lasts.
-    fn cut_hosts(&self, draw: &Draw, hosts: &[usize]) -> Option<Undo<'_>> {
-        let links = self.links(hosts);
-        let lose_next = |at| self.links(hosts).for_each(|link| link.once(OPS[draw.choice % OPS.len()], at));
-        match draw.fault {
-            Fault::CutClients => links.for_each(Proxy::cut_all),
-            Fault::BlackholeToServers => links.for_each(Proxy::blackhole_to_server),
-            Fault::BlackholeToClients => links.for_each(Proxy::blackhole_to_client),
-            Fault::Blackhole => links.for_each(Proxy::blackhole),
-            Fault::BlackholeOneServer => {
-                self.links_to(draw.choice % SERVERS, hosts).for_each(Proxy::blackhole);
-            }
-            Fault::LoseRequest => lose_next(At::BeforeServer),
-            Fault::LoseAnswer => lose_next(At::BeforeReply),
-            Fault::Delay => {
-                let millis = 20 + draw.duration.subsec_millis() / 8;
-                links.for_each(|link| link.delay(Duration::from_millis(millis.into())));
-            }
-            fault => panic!("{fault} isn't injected into links"),
+/// Injects the fault, and returns what ends it if it lasts.
+fn cut_hosts<'a>(network: &'a Network, draw: &Draw, hosts: &[usize]) -> Option<Undo<'a>> {
+    let links = network.links(hosts);
+    let lose_next = |at| network.links(hosts).for_each(|link| link.once(OPS[draw.choice % OPS.len()], at));
+    match draw.fault {
+        Fault::CutClients => links.for_each(Proxy::cut_all),
+        Fault::BlackholeToServers => links.for_each(Proxy::blackhole_to_server),
+        Fault::BlackholeToClients => links.for_each(Proxy::blackhole_to_client),
+        Fault::Blackhole => links.for_each(Proxy::blackhole),
+        Fault::BlackholeOneServer => {
+            network.links_to(draw.choice % SERVERS, hosts).for_each(Proxy::blackhole);
         }
-        let hosts = hosts.to_vec();
-        match draw.fault {
-            Fault::CutClients => None,
-            Fault::LoseRequest | Fault::LoseAnswer => {
-                Some(pass(move || self.links(&hosts).for_each(Proxy::never_mind)))
-            }
-            _ => Some(pass(move || self.links(&hosts).for_each(Proxy::pass))),
+        Fault::LoseRequest => lose_next(At::BeforeServer),
+        Fault::LoseAnswer => lose_next(At::BeforeReply),
+        Fault::Delay => {
+            let millis = 20 + draw.duration.subsec_millis() / 8;
+            links.for_each(|link| link.delay(Duration::from_millis(millis.into())));
         }
+        fault => panic!("{fault} isn't injected into links"),
+    }
+    let hosts = hosts.to_vec();
+    match draw.fault {
+        Fault::CutClients => None,
+        Fault::LoseRequest | Fault::LoseAnswer => {
+            Some(pass(move || network.links(&hosts).for_each(Proxy::never_mind)))
+        }
+        _ => Some(pass(move || network.links(&hosts).for_each(Proxy::pass))),
     }
 }

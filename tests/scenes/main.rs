@@ -18,33 +18,28 @@
 )]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever started it")]
 #![allow(missing_docs, reason = "a test's name is its documentation")]
-#![allow(dead_code, unused_imports, reason = "the ensemble can do more than the scenes ask for")]
 #![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
 
-#[path = "../../crates/core/tests/simulation/client/mod.rs"]
-mod client;
 mod clients;
 mod compared;
 mod drawn;
-#[path = "../../crates/core/tests/simulation/ensemble/mod.rs"]
-mod ensemble;
 mod faults;
 mod jute;
 mod play;
 mod real;
 mod sessions;
 mod simulated;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::time::Duration;
+
+use testkit as support;
+use testkit::simulated::{client, ensemble};
 
 use self::client::ClientEvent;
 use self::client::message::{NodePath, Request};
 use self::ensemble::wire::{Op, ToClient};
 
 use self::play::Play;
-use self::support::rng;
 
 /// The name of a scene, and the function that plays it.
 type Scene = (&'static str, fn(&mut Play<'_>));

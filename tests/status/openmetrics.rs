@@ -40,7 +40,7 @@ fn a_queue_has_its_numbers_and_a_free_lock_of_any_name_has_zeros() {
     // It holds since more than a second, and the waiters came later.
     assert!(seen.of(HELD, case.path()) > Some(0.9), "{seen:?}");
     assert_eq!(seen.whole(ANSWERED), Some(1.0));
-    assert_eq!(seen.len(), 9, "{seen:?}");
+    assert_eq!(seen.count(), 9, "{seen:?}");
     end_all(contenders);
 }
 
@@ -54,7 +54,7 @@ fn if_no_server_answers_the_metrics_say_so_and_the_exit_code_too() {
         let output = case.zklock().args(servers).args(["status", "--openmetrics", case.path()]).run();
         output.assert_code(125).assert_stderr("zklock: ");
         let Some(seen) = Metrics::parse(&output.stdout) else { return };
-        assert_eq!((seen.whole(ANSWERED), seen.len()), (Some(0.0), 1), "{seen:?}");
+        assert_eq!((seen.whole(ANSWERED), seen.count()), (Some(0.0), 1), "{seen:?}");
     }
 }
 

@@ -159,7 +159,7 @@ const FAMILY: &str =
 const PAGER: &str = r#"bash -c 'cat; printf :; read -r -s -n 1 key </dev/tty; echo "<$key>"'"#;
 const READ: &str = r#"bash -c 'read -r x; echo "<$x>"'"#;
 const LATE_STOP: &str =
-    concat!("python3 ", env!("CARGO_MANIFEST_DIR"), "/tests/support/helpers/late_stop.py");
+    concat!("python3 ", env!("CARGO_MANIFEST_DIR"), "/crates/testkit/helpers/late_stop.py");
 const PID: &str = "--pid --fork --mount-proc";
 
 #[test]

@@ -57,7 +57,7 @@ impl Wires for Lan {
         let (place, direction) = (Place::of(draw), Direction::of(draw.fault, &mut rng));
         let (target, pass): (_, Box<dyn Fn()>) = match draw.fault.target() {
             Target::Packets => {
-                let (here, there) = self.sides(place, leader, follower, hosts, &mut rng);
+                let (here, there) = sides(self, place, leader, follower, hosts, &mut rng);
                 let ways = match direction {
                     Direction::There => vec![(here.clone(), there.clone())],
                     Direction::Back => vec![(there.clone(), here.clone())],
@@ -74,74 +74,76 @@ impl Wires for Lan {
                 };
                 (machine.name.clone(), disconnect(draw.fault, machine))
             }
-            _ => self.move_address(leader, follower, &mut rng),
+            _ => move_address(self, leader, follower, &mut rng),
         };
         let target = format!("{target}; the leader is {leader}");
         Some(Injected { target, undo: Some(Undo::Pass(pass)) })
     }
 }
 
-impl Lan {
-    fn sides(
-        &self,
-        place: Place,
-        leader: usize,
-        follower: usize,
-        hosts: &[usize],
-        rng: &mut Rng,
-    ) -> (Vec<Machine>, Vec<Machine>) {
-        let (all_hosts, servers) = (self.hosts.clone(), self.server_machines.clone());
-        let hosts: Vec<_> = hosts.iter().map(|&host| self.hosts[host].clone()).collect();
-        let one = |server: usize| vec![servers[server].clone()];
-        let all = &servers;
-        let others =
-            |server: usize| servers.iter().filter(move |other| other.name != all[server].name).cloned();
-        match place {
-            Place::Hosts => (hosts, servers),
-            Place::HostsAndServer => (hosts, one(rng.index(servers.len()))),
-            Place::Leader => (one(leader), others(leader).chain(all_hosts).collect()),
-            Place::LeaderAndServers => (one(leader), others(leader).collect()),
-            Place::Follower => (one(follower), others(follower).chain(all_hosts).collect()),
-            Place::FollowerAndServers => (one(follower), others(follower).collect()),
-            Place::Followers => {
-                let is_other = |&server: &usize| server != leader && server != follower;
-                let other = (0..servers.len()).find(is_other).unwrap_or(leader);
-                (one(follower), one(other))
+fn sides(
+    lan: &Lan,
+    place: Place,
+    leader: usize,
+    follower: usize,
+    hosts: &[usize],
+    rng: &mut Rng,
+) -> (Vec<Machine>, Vec<Machine>) {
+    let (all_hosts, servers) = (lan.hosts.clone(), lan.server_machines.clone());
+    let hosts: Vec<_> = hosts.iter().map(|&host| lan.hosts[host].clone()).collect();
+    let one = |server: usize| vec![servers[server].clone()];
+    let all = &servers;
+    let others = |server: usize| servers.iter().filter(move |other| other.name != all[server].name).cloned();
+    match place {
+        Place::Hosts => (hosts, servers),
+        Place::HostsAndServer => (hosts, one(rng.index(servers.len()))),
+        Place::Leader => (one(leader), others(leader).chain(all_hosts).collect()),
+        Place::LeaderAndServers => (one(leader), others(leader).collect()),
+        Place::Follower => (one(follower), others(follower).chain(all_hosts).collect()),
+        Place::FollowerAndServers => (one(follower), others(follower).collect()),
+        Place::Followers => {
+            let is_other = |&server: &usize| server != leader && server != follower;
+            let other = (0..servers.len()).find(is_other).unwrap_or(leader);
+            (one(follower), one(other))
+        }
+        Place::Halves => {
+            let (mut here, mut there) = (one(leader), one(follower));
+            let rest = servers.iter().enumerate().filter(|(id, _)| ![leader, follower].contains(id));
+            for machine in rest.map(|(_, machine)| machine).chain(&lan.hosts) {
+                if rng.chance(50) { &mut here } else { &mut there }.push(machine.clone());
             }
-            Place::Halves => {
-                let (mut here, mut there) = (one(leader), one(follower));
-                let rest = servers.iter().enumerate().filter(|(id, _)| ![leader, follower].contains(id));
-                for machine in rest.map(|(_, machine)| machine).chain(&self.hosts) {
-                    if rng.chance(50) { &mut here } else { &mut there }.push(machine.clone());
-                }
-                (here, there)
-            }
+            (here, there)
         }
     }
+}
 
-    /// Moves a server's address to the machine of another server or to a host. In half of the cases the neighbours are
-    /// told; otherwise they find out.
-    fn move_address(&self, leader: usize, follower: usize, rng: &mut Rng) -> (String, Box<dyn Fn() + '_>) {
-        let (server, other) = if rng.chance(50) { (leader, follower) } else { (follower, leader) };
-        let from = &self.server_machines[server];
-        let to = if rng.chance(50) { &self.server_machines[other] } else { &self.hosts[0] };
-        self.move_to(from, to, rng.chance(50))
-    }
+/// Moves a server's address to the machine of another server or to a host. In half of the cases the neighbours are
+/// told; otherwise they find out.
+fn move_address<'a>(
+    lan: &'a Lan,
+    leader: usize,
+    follower: usize,
+    rng: &mut Rng,
+) -> (String, Box<dyn Fn() + 'a>) {
+    let (server, other) = if rng.chance(50) { (leader, follower) } else { (follower, leader) };
+    let from = &lan.server_machines[server];
+    let to = if rng.chance(50) { &lan.server_machines[other] } else { &lan.hosts[0] };
+    move_to(lan, from, to, rng.chance(50))
+}
 
-    fn move_to<'a>(&'a self, from: &'a Machine, to: &'a Machine, told: bool) -> (String, Box<dyn Fn() + 'a>) {
-        from.loses(from.address);
-        to.has(from.address);
-        if told {
-            self.forget_neighbours();
-        }
-        let target = format!("{} to {}, neighbours are told: {told}", from.name, to.name);
-        let back = move || {
-            to.loses(from.address);
-            from.has(from.address);
-            self.forget_neighbours();
-        };
-        (target, Box::new(back))
+fn move_to<'a>(lan: &'a Lan, from: &'a Machine, to: &'a Machine, told: bool) -> (String, Box<dyn Fn() + 'a>) {
+    from.loses(from.address);
+    to.has(from.address);
+    if told {
+        lan.forget_neighbours();
     }
+    let target = format!("{} to {}, neighbours are told: {told}", from.name, to.name);
+    let back = move || {
+        to.loses(from.address);
+        from.has(from.address);
+        lan.forget_neighbours();
+    };
+    (target, Box::new(back))
 }
 
 /// Loses packets on these ways. `None` if there are none to lose.

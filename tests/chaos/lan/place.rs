@@ -67,7 +67,7 @@ impl Direction {
 /// What else is drawn for a fault.
 pub(super) fn details(draw: &Draw) -> Rng {
     let mut rng = rng(draw);
-    rng.next();
+    rng.number();
     rng
 }
 

@@ -59,7 +59,7 @@ pub(super) fn check(lan: &Lan) {
         back();
         pair.is_healed(fault);
     }
-    let (_, back) = lan.move_to(pair.server, &lan.hosts[1], true);
+    let (_, back) = super::move_to(lan, pair.server, &lan.hosts[1], true);
     let error = pair.connect().expect_err("the address is elsewhere");
     assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "by a machine without a server");
     back();

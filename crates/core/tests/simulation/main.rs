@@ -41,18 +41,11 @@
 #![allow(missing_docs, unreachable_pub, reason = "names and the head of each file are the documentation")]
 
 mod bounds;
-#[allow(dead_code, reason = "`scripts/chaos` uses more of it")]
-mod checker;
 mod checks;
-mod client;
 mod command;
-mod ensemble;
 mod explore;
-#[allow(dead_code, reason = "`scripts/chaos` uses more of it")]
-mod fault;
 mod host;
 mod options;
-mod rng;
 mod scenario;
 mod sessions;
 mod trace;
@@ -61,6 +54,8 @@ mod world;
 use std::process::ExitCode;
 
 use clap::Parser;
+use testkit::simulated::{client, ensemble};
+use testkit::{checker, fault};
 
 use self::options::Options;
 use self::scenario::Scenario;

@@ -93,7 +93,7 @@ impl World {
     pub(crate) fn with(config: Config, scenario: Scenario, prints: bool) -> Self {
         let mut world = Self {
             now: 0,
-            queue: Queue::new(),
+            queue: Queue::default(),
             rng: Rng::with_seed(scenario.seed ^ 0x5bd1_e995),
             ensemble: Ensemble::new(config),
             sessions: vec![],

@@ -9,21 +9,6 @@ use crate::fault::{Fault, Target};
 use crate::scenario::PlannedFault;
 use crate::world::{Event, World};
 
-impl Fault {
-    /// Whether it comes from a process on the same host, which is suspended with the host.
-    pub(crate) fn is_local(self) -> bool {
-        matches!(self.target(), Target::Processes | Target::Host)
-    }
-
-    /// Whether it keeps zklock from reaching the servers for a while.
-    pub(crate) fn cuts_off(self) -> bool {
-        matches!(
-            self,
-            Self::BlackholeToServers | Self::BlackholeToClients | Self::Blackhole | Self::SuspendHost
-        )
-    }
-}
-
 impl World {
     pub(crate) fn apply_fault(&mut self, index: usize, fault: Fault, lasts: u64) {
         match fault {

@@ -1,9 +1,0 @@
-//! The types of a session's interface. Only this file knows where they are in zklock.
-
-pub(crate) use zklock_core::connecting::{self, Course, longest_silence};
-pub(crate) use zklock_core::path::NodePath;
-pub(crate) use zklock_core::protocol::{
-    LockNode, Node, Reply, Request, RequestError, ServerTime, SessionChange,
-};
-pub(crate) use zklock_core::request::{Call, CallAnswer, CallError, FollowUp, NodeKind, Refusal, Step};
-pub(crate) use zklock_core::time::BootTime;
