@@ -75,7 +75,7 @@ impl Neighbour {
 
     /// The same with kazoo.
     pub fn kazoo(session: u32) -> Self {
-        let mut python = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.tools/venv/bin/python"));
+        let mut python = Command::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../.tools/venv/bin/python"));
         python.arg(format!("{HELPERS}/neighbours.py"));
         Self::start(python, session)
     }
