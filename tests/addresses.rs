@@ -153,7 +153,7 @@ fn each_address_is_named_with_what_it_said() {
     let hosts = HostsFile::new(&case, &ADDRESSES);
     proxies[0].blackhole();
     proxies[1].refuse_new(true);
-    // Long enough for a busy machine to ask both.
+    // Long enough to ask both.
     let output = hosts.within(case.lock(&["--connect-timeout", "8"], ["true"])).run();
     output.assert_code(125);
     output.assert_stderr(&format!("{} (127.0.0.1): accepts connections but doesn't answer", case.hosts()));

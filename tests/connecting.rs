@@ -60,7 +60,7 @@ fn a_search_for_servers_is_told_from_the_first_second_on() {
     assert!(!output.stderr.contains("nothing listens there"), "no remedy yet: {output}");
     let output = case.lock(&["-v"], ["true"]).run();
     let is_silent = !output.assert_code(0).stderr.contains("connecting");
-    // On a busy machine there may be something to tell.
+    // There is something to tell after a second.
     assert!(is_silent || output.elapsed >= Duration::from_secs(1), "{output}");
 }
 
@@ -72,7 +72,6 @@ fn a_short_search_for_servers_tells_what_is_wrong_before_it_ends() {
     let refused = format!(" s left; {hosts}: connection refused");
     for limit in ["2", "1.6"] {
         let is_told = |line: &str| line.contains(": connecting for 1 s, ") && line.ends_with(&refused);
-        // A busy machine may be too late for so short a time.
         let told = (0..5).any(|_| {
             let output = case.zklock().args(["-v", "-z", &hosts, "-w", limit, case.path(), "true"]).run();
             output.assert_code(125).stderr.lines().any(is_told)

@@ -185,7 +185,6 @@ fn a_worker_whose_loop_fails_beside_a_stopped_monitor_ends_its_command_itself() 
     queue.first.wait(DEADLINE).assert_code(123);
 }
 
-/// A busy machine may run the thread that writes messages late.
 #[test]
 fn a_reason_is_written_however_late_its_thread_runs() {
     if !has_strace() {

@@ -4,8 +4,8 @@
 //! for.
 
 use crate::support::{
-    Case, DEADLINE, Ensemble, Proxy, Server, ServerBuilder, Zklock, free_port, new_marker, shared, try_rows,
-    wait_until,
+    Case, DEADLINE, Ensemble, LATE, Proxy, Server, ServerBuilder, Zklock, free_port, new_marker, shared,
+    try_rows, wait_until,
 };
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -67,9 +67,6 @@ const ROWS: &[Row] = &[
     ("SERVER/missing", "wait -n PATH", AT_ONCE, NO_CHROOT),
 ];
 
-/// How much longer than its deadline zklock may take. On a busy machine, finding the reason takes a while.
-const SLACK: Duration = Duration::from_secs(20);
-
 /// Starts a server that treats every connection like this, and returns its address.
 fn fake(treat: impl Fn(TcpStream) + Send + Sync + Clone + 'static) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
@@ -117,7 +114,7 @@ fn try_row((hosts, words, time, says): &Row, servers: &Servers) -> Option<String
         && (is_check || output.stdout.is_empty())
         && (!words.ends_with("ran") || said.starts_with("zklock: /t/failures: "))
         && (words.starts_with("-v") || !said.contains("connecting for"))
-        && (*time..*time + SLACK).contains(&output.elapsed)
+        && (*time..*time + LATE).contains(&output.elapsed)
         && says.iter().all(is_said);
     (!is_right).then(|| format!("{hosts} {words}: {:?}: {output}", output.elapsed))
 }

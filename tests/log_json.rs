@@ -13,7 +13,7 @@ fn lines(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The lines of this run without waits for the servers, which last for a second only on a busy machine.
+/// The lines of this run without waits for the servers, which are told if they last for a second.
 fn steps(output: &Output, mut lines: Vec<Value>) -> Vec<Value> {
     if output.elapsed >= Duration::from_secs(1) {
         lines.retain(|line| line["event"] != "awaiting_servers");

@@ -1,13 +1,13 @@
 //! Servers as operators run them: what becomes of a holder, of waiters, of a queue that moves and of `status --watch`.
 
-use crate::support::{Case, DEADLINE, Ensemble, History, Running, Server, end, wait_until};
+use crate::support::{Case, DEADLINE, Ensemble, History, Running, STEADY, Server, end, wait_until};
 use std::time::Duration;
 
 /// How long the last commands may take to run after an operation.
 const DRAIN: Duration = Duration::from_mins(3);
 
-/// The options of all contenders. The session timeout is long, because a busy machine must not cost the lock.
-const OPTIONS: [&str; 3] = ["-v", "--session-timeout", "30"];
+/// The options of all contenders.
+const OPTIONS: [&str; 3] = ["-v", "--session-timeout", STEADY];
 /// How many contenders queue for another lock, one running after the other, and for how many seconds each runs.
 const CROWD: usize = 5;
 const JOB: f64 = 0.5;

@@ -1,6 +1,6 @@
 //! The requests that zklock sends and the events that wake it: no more than the lock recipe needs.
 
-use crate::support::{Case, DEADLINE, Proxy, Running, Zklock, end, op, shared, wait_until};
+use crate::support::{Case, DEADLINE, Proxy, Running, STEADY, Zklock, end, op, shared, wait_until};
 use std::time::Duration;
 
 /// zklock behind a proxy that counts requests, with a command that prints `ran`.
@@ -22,8 +22,8 @@ fn a_free_lock_costs_six_requests() {
     let case = Case::new("six");
     case.observer().mkdirs(case.path());
     let proxy = Proxy::to(shared());
-    // In so long a session no confirmation is due, even on a busy machine.
-    counted(&case, &proxy, &["--session-timeout", "60"]).run().assert_code(0);
+    // No confirmation is due.
+    counted(&case, &proxy, &["--session-timeout", STEADY]).run().assert_code(0);
     for once in [op::CONNECT, op::CREATE, op::GET_CHILDREN, op::GET_DATA, op::DELETE, op::CLOSE] {
         assert_eq!(proxy.count(once), 1, "op {once:?}");
     }
@@ -123,7 +123,7 @@ fn a_waiter_learns_of_the_deletion_of_its_own_node_before_the_queue_moves() {
     let case = Case::new("own-node-early");
     let first = case.add_contender("not a zklock");
     let proxy = Proxy::to(shared());
-    let waiter = waiter(&case, &proxy, &["-E", "0", "--session-timeout", "60"]);
+    let waiter = waiter(&case, &proxy, &["-E", "0", "--session-timeout", STEADY]);
     let own = format!("{}/{}", case.path(), case.contenders()[1]);
     case.observer().delete(&own);
     // Immediately: a confirmation would fail too, but with a session timeout of 60 s the next one is 10 s away.

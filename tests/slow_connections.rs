@@ -61,8 +61,8 @@ fn a_session_on_a_slow_connection_is_connected_again() {
     end(running);
 }
 
-/// It is the smallest one, so it works only as long as the line is as fast as before: on a busy machine it may not be, and
-/// the line is measured again.
+/// It is the smallest one, so it works only as long as the line is as fast as before: if it isn't, the
+/// line is measured again.
 #[test]
 fn the_proposed_session_timeout_works() {
     let (_proxy, case) = behind("slow-line-better", ms(350));

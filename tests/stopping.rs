@@ -4,8 +4,8 @@
 //! Each test is a table. To add a row, add a line to it.
 
 use crate::support::{
-    Case, DEADLINE, Place, children_of, command_of, freeze, is_alive, is_stopped, processes_of, start, thaw,
-    try_rows, wait_until, without_lists, worker_of,
+    Case, DEADLINE, Place, STEADY, children_of, command_of, freeze, is_alive, is_stopped, processes_of,
+    start, thaw, try_rows, wait_until, without_lists, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use std::fs;
@@ -93,7 +93,7 @@ fn a_stop_ends_every_descendant() {
 fn assert_all_gone((place, (grace, script, processes)): (Place, (&str, &str, usize))) {
     let case = Case::new("descendants");
     // KILL comes at the end of the lease at the latest: here that is far away.
-    let options = ["--session-timeout", "60", "--kill-after", grace];
+    let options = ["--session-timeout", STEADY, "--kill-after", grace];
     let running = place.start(case.lock(&options, ["bash", "-c", script]));
     running.wait_for("ready");
     // Plus zklock, its worker and the script's own shell.

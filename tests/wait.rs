@@ -1,7 +1,7 @@
 //! `zklock wait`: returns when locks are free of all that held them or queued for them when it began, and takes none.
 
 use crate::support::{
-    At, Case, DEADLINE, Output, Proxy, Running, Zklock, end, holder, op, shared, wait_until,
+    At, Case, DEADLINE, Output, Proxy, Running, STEADY, Zklock, end, holder, op, shared, wait_until,
 };
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -86,7 +86,7 @@ fn a_busy_lock_gives_the_code_of_a_busy_lock() {
     let config = case.dir().join("zklock.toml");
     std::fs::write(&config, "timeout = 6\nconflict-exit-code = 9\n").unwrap();
     let config = config.to_str().unwrap();
-    // They run at the same time, so that a busy machine has long to see in each that the lock is busy.
+    // They run at the same time, so that each has long to see that the lock is busy.
     let runs = [
         (&["wait", "-n"][..], 124, " (first)"),
         (&["-w", "0", "-E", "0", "wait"], 0, " (first)"),
@@ -185,7 +185,7 @@ fn a_limit_without_a_connection_is_a_failure() {
     proxy.refuse_new(false);
     proxy.once(op::GET_CHILDREN, At::Hold);
     // With a shorter session it would ask again over another connection before that.
-    let words = ["-n", "-E", "0", "--session-timeout", "60", "--connect-timeout", "4", case.path()];
+    let words = ["-n", "-E", "0", "--session-timeout", STEADY, "--connect-timeout", "4", case.path()];
     wait(&case, &words).run().assert_code(125).assert_stderr("no answer within ");
     case.observer().delete(&first);
 }

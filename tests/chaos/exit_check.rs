@@ -11,13 +11,13 @@ const LOST: i32 = 123;
 const BUSY: i32 = 124;
 const FAILURE: i32 = 125;
 
-/// After its limit a contender deletes its node, and servers have five seconds for that; the rest is for busy machines.
+/// After its limit a contender deletes its node, and servers have five seconds for that; then it may be late.
 const LIMIT_TOLERANCE: Duration = Duration::from_secs(10);
 
 /// The time for a command to end after TERM, or for a revocation to arrive in spite of a fault.
 const LONGEST_END: Duration = Duration::from_secs(5);
 
-/// For shorter session timeouts, a busy machine can pause for a third of the timeout without any fault.
+/// With shorter session timeouts, a third of the timeout can pass without any fault.
 const SHORT_SESSION: Duration = Duration::from_secs(3);
 
 /// Everything that a contender's exit must be consistent with.

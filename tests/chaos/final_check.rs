@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The longest time, after all faults are healed, in which no contender begins or ends its command or exits: servers elect
-/// a leader, which takes some ten seconds on a busy machine, and the node of a killed host may remain for its session's
+/// a leader, which takes up to ten seconds, and the node of a killed host may remain for its session's
 /// ten seconds and a tick and a half.
 const LONGEST_PAUSE: Duration = Duration::from_secs(40);
 const CLEAN_UP: Duration = Duration::from_secs(15);

@@ -20,7 +20,7 @@ pub(crate) const HOSTS: usize = 7;
 /// The violation reported for a run that a signal ended.
 pub(crate) const INTERRUPTED: &str = "interrupted";
 
-/// The last process of a command whose monitor was killed must be gone after this time, on a busy machine too.
+/// The last process of a command whose monitor was killed must be gone after this time.
 const OUTLIVES_A_KILLED_MONITOR: Duration = Duration::from_secs(3);
 
 const POLL: Duration = Duration::from_millis(8);

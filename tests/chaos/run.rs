@@ -55,7 +55,7 @@ pub(crate) fn run(options: &Options, settings: ServerSettings, rng: &mut Rng, di
     let wires: &dyn Wires = if options.hosts {
         &lan::start(settings, SERVERS, HOSTS)
     } else {
-        // On a busy machine another process can take a port between the choice of the port and the start of the server.
+        // Another process can take a port between the choice of the port and the start of the server.
         let attempt = || catch_unwind(|| Network::start(settings, HOSTS)).ok();
         &attempt().or_else(attempt).unwrap_or_else(|| Network::start(settings, HOSTS))
     };
@@ -133,7 +133,7 @@ fn logged(wires: &dyn Wires) -> Vec<Transaction> {
     transactions(wires.servers().iter().map(Server::data))
 }
 
-/// Logs a fault when the machine is too busy for naps of the right length, or for answers of the servers: contenders may lose
+/// Logs a fault when the machine is late with naps, or with answers of the servers: contenders may lose
 /// their locks then, without a fault that was injected.
 fn log_standstills(wires: &dyn Wires, harness: &Harness) {
     const NAP: Duration = Duration::from_millis(50);

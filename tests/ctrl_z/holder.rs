@@ -38,7 +38,7 @@ fn assert_kept(words: &str) {
 
     stop(&mut shell);
     let told = " is stopped, and the lock is kept; fg or bg continues it";
-    // zklock stops after half a second although a busy machine has not written its message by then.
+    // zklock stops after half a second even if its message is not written by then.
     wait_until("the message", DEADLINE, || shell.terminal().text().contains(told));
     assert_eq!(shell.code(DEADLINE), 148);
     let done = history.sections().unwrap();

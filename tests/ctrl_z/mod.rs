@@ -14,8 +14,8 @@ use std::time::Duration;
 
 const CTRL_Z: &[u8] = b"\x1a";
 
-/// The options of most tests. The session timeout is short, so that it takes little time to outlast it, but long enough
-/// for a machine that hangs for three seconds. With such a short grace period, a busy machine doesn't cost the lock.
+/// The options of most tests. The session timeout is short, so that it takes little time to outlast it. With so short a grace
+/// period, three seconds without an answer don't cost the lock.
 const SHORT: &str = "--session-timeout 8 --kill-after 0.2";
 
 /// Longer than that session can live without a message from zklock.

@@ -4,7 +4,7 @@
 use super::holder::{
     assert_dead_in_time, confirmations, deaf, now, section, steady, wait_for_job, wait_until_steady,
 };
-use crate::support::{Case, DEADLINE, History, Observer, Proxy, Running, Server, shared, wait_until};
+use crate::support::{Case, DEADLINE, History, Observer, Proxy, Running, STEADY, Server, shared, wait_until};
 use std::thread;
 use std::time::Duration;
 use zookeeper::CreateMode;
@@ -185,8 +185,7 @@ fn a_short_standstill_of_the_server_costs_nothing() {
 #[test]
 fn a_server_that_comes_back_knows_the_session_and_one_that_forgot_everything_does_not() {
     let server = Server::start();
-    // On a busy machine a server takes long to come back.
-    let options = ["--session-timeout", "60"];
+    let options = ["--session-timeout", STEADY];
     let stopped = Stage::new("stopped", &server, &options);
     let nodes = stopped.case.wait_for_contenders(1);
     server.kill();

@@ -108,7 +108,6 @@ fn a_write_that_comes_through_while_a_follower_is_cut_off_proves_too_little() {
     // The server has the request once the proxy has written it, which takes next to no time.
     std::thread::sleep(Duration::from_millis(50));
     let confirmed = || (link.answered(op::MULTI) > answered).then_some(());
-    // On a busy machine, the servers may miss the short moment.
     wait_until("it to be confirmed", DEADLINE, || {
         stage.network.pulse(stage.follower, stage.leader);
         try_for(Duration::from_millis(200), confirmed).is_some()

@@ -12,7 +12,7 @@ fn the_live_line_shows_position_predecessor_and_what_is_left() {
     let mut waiter = waiter(&case, &["-w", "3000"], &["echo", "work"]);
     let who = format!("{}:{} (nightly backup)", host(), holder.pid());
     waiter.expect(&format!("zklock: {}: position 2, behind {who}, 49 min ", case.path()), DEADLINE);
-    // A busy machine may leave out a second.
+    // It may leave out a second.
     wait_until("the shown time to be updated twice", DEADLINE, || {
         let text = waiter.text();
         let times = text.split(", 49 min ").skip(1).filter_map(|rest| rest.split_once(" s")?.0.parse().ok());
@@ -32,7 +32,7 @@ fn messages_appear_above_the_live_line() {
     waiter.expect("released\r\n", DEADLINE);
     assert!(waiter.wait(DEADLINE).success());
     let mut screen = visible(&waiter.text());
-    // On a busy machine a wait for the servers may be told too.
+    // A wait for the servers is told if it lasts for a second.
     screen.retain(|line| !line.contains("connecting") && !line.contains("answer"));
     let expected = ["queued as ", "position 2, behind ", "acquired after ", "work", "released"];
     assert_eq!(screen.len(), expected.len(), "{screen:#?}");

@@ -54,7 +54,7 @@ fn endless_events_instead_of_a_confirmation_end_the_command_in_time() {
         let output = Attacked::with(attacker.address(), &["-w", "20"]).at_any_cost().ends();
         (output, attacker.lied())
     });
-    // On a busy machine zklock may not start the command with so short a session timeout.
+    // zklock may find the server too slow for so short a session timeout.
     let is_refused = |output: &Output| output.stderr.contains("is too slow");
     let (output, lied) = outcomes.find(|(output, _)| !is_refused(output)).expect("a command that starts");
     assert_eq!(output.assert_code(LOST).stdout, "ran\n", "{output}");

@@ -2,7 +2,7 @@
 //! when nothing is held any more, whatever the variables say.
 
 use super::{HOLD, go, inner, outer, shell, until_go, words};
-use crate::support::{Case, DEADLINE, Running, end, try_rows, wait_until, worker_of};
+use crate::support::{Case, DEADLINE, Running, STEADY, end, try_rows, wait_until, worker_of};
 use nix::sys::signal::{Signal, kill};
 use std::fs::read_to_string;
 
@@ -36,7 +36,7 @@ fn in_the_background(case: &Case, start: &str, line: &str, command: &str, after:
     let script = format!("{start}sh -c '{line}' sh \"$@\" </dev/null >/dev/null 2>&1 & {after}");
     let script = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
     // The session of a zklock that is killed outlasts the test.
-    let options = ["--session-timeout", "60"];
+    let options = ["--session-timeout", STEADY];
     let running = outer(case, &options, &[script, inner(case, &[]), shell(command)]).spawn();
     wait_until("the background process", DEADLINE, || case.dir().join("begun").exists());
     running

@@ -2,7 +2,7 @@
 
 use super::{HOLD, go, inner, outer, shell, start, until_go, words};
 use crate::support::{
-    At, Case, DEADLINE, Proxy, Server, Zklock, end, op, shared, signal_printer, try_rows, wait_until,
+    At, Case, DEADLINE, Proxy, STEADY, Server, Zklock, end, op, shared, signal_printer, try_rows, wait_until,
 };
 use nix::sys::signal::Signal;
 
@@ -91,7 +91,7 @@ fn an_inner_zklock_ends_with_123_when_a_lock_is_lost() {
         let path = |lock: &str| if lock == "A" { case.path() } else { b.as_str() };
         let holder = waits.then(|| start(case.zklock().args([&b, "--", "sh", "-c", HOLD])));
         let paths: Vec<&str> = locks.split(' ').map(path).collect();
-        let within = words(case.hosts(), &["-v", "--session-timeout", "60"], &paths);
+        let within = words(case.hosts(), &["-v", "--session-timeout", STEADY], &paths);
         let zklock = outer(&case, &[], &[within, shell("echo inside; while :; do sleep 0.01; done")]);
         let running = if waits { zklock.spawn() } else { start(zklock) };
         if waits {

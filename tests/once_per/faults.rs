@@ -1,7 +1,7 @@
 //! Lost requests and replies: the success is recorded once, and the command's exit code is kept.
 
 use super::{HOUR, MOMENT, assert_skipped, record, run};
-use crate::support::{At, Case, DEADLINE, Proxy, Running, Server, op, shared};
+use crate::support::{At, Case, DEADLINE, Proxy, Running, STEADY, Server, op, shared};
 
 /// Starts a command that runs until [`end_job`].
 fn job(case: &Case, options: &[&str]) -> Running {
@@ -32,7 +32,7 @@ fn a_lost_request_or_reply_records_the_success_once() {
             run(&case, MOMENT, "true").assert_code(0);
         }
         // With a session timeout of 60 s, confirmations come only every ten seconds.
-        let running = job(&case, &[&["-v", "--session-timeout", "60"], MOMENT].concat());
+        let running = job(&case, &[&["-v", "--session-timeout", STEADY], MOMENT].concat());
         let node = format!("{}/{}", case.path(), case.contenders()[0]);
         let token = case.observer().stat(&node).unwrap().czxid;
         proxy.once_after(skip, op::MULTI, at);
@@ -69,7 +69,7 @@ fn lost_requests_before_the_command_are_repeated() {
 fn the_command_s_exit_code_survives_a_dead_server() {
     let server = Server::start();
     let case = Case::on(&server, "once-dead");
-    let running = job(&case, &[&["--session-timeout", "60"], HOUR].concat());
+    let running = job(&case, &[&["--session-timeout", STEADY], HOUR].concat());
     server.kill();
     end_job(&case);
     running.wait(DEADLINE).assert_code(0).assert_stderr("the success could not be recorded");

@@ -1,7 +1,7 @@
 //! Those who contend for a lock.
 
 use super::Cause;
-use crate::support::{Case, DEADLINE, NeighbourLock, Running, Version, Zklock, curator, host, kazoo};
+use crate::support::{Case, DEADLINE, NeighbourLock, Running, STEADY, Version, Zklock, curator, host, kazoo};
 use nix::sys::signal::Signal;
 use zookeeper::CreateMode;
 
@@ -109,7 +109,7 @@ impl Spec {
     /// Starts to contend.
     pub(super) fn start(&self, case: &Case, version: Version, options: &[String]) -> Box<dyn Party> {
         // So that only a release lets the next contender in, and no session's end.
-        let session = ["--session-timeout", "60"];
+        let session = ["--session-timeout", STEADY];
         let session = if self.has(session[0]) { &[] } else { &session[..] };
         match self.kind {
             Kind::Zklock => {

@@ -1,7 +1,7 @@
 //! zklock under stdbuf, script, strace, sudo, cron, timeout, nohup and setsid, and what stdbuf and strace see of its command.
 
 use crate::support::{
-    Case, DEADLINE, Terminal, children_of, end, signal_printer, skip, wait_for, wait_until,
+    Case, DEADLINE, LATE, Terminal, children_of, end, signal_printer, skip, wait_for, wait_until,
 };
 use nix::sys::signal::{Signal, kill};
 use std::fs;
@@ -107,16 +107,15 @@ fn timeout_ends_a_command_and_a_waiter_and_leaves_nothing() {
     assert!(run.closed && run.elapsed < Duration::from_secs(25), "{run}");
     assert_eq!(case.contenders(), [""; 0]);
     let deaf = ["bash", "-c", "trap '' TERM; while :; do sleep 0.1; done"];
-    // On a busy machine, the command takes a while to ignore TERM.
+    // The command has six seconds to begin to ignore TERM.
     let run = case.lock(&[], deaf).prelude(&under(&case, "timeout -k 0.5 6").unwrap()).run();
     run.assert_signal(Signal::SIGKILL);
-    let soon = Duration::from_secs(20);
-    case.observer().wait_for_contenders(case.path(), 0, soon);
+    case.observer().wait_for_contenders(case.path(), 0, LATE);
     let holder = case.holder();
     for _ in 0..5 {
         let run = case.lock(&[], ["echo", "ran"]).prelude(&under(&case, "timeout 0.3").unwrap()).run();
         assert_eq!(run.assert_code(124).stdout, "");
-        case.observer().wait_for_contenders(case.path(), 1, soon);
+        case.observer().wait_for_contenders(case.path(), 1, LATE);
     }
     end(holder);
 }

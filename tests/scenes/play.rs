@@ -185,7 +185,7 @@ impl<'a> Play<'a> {
 
     /// Polls without recording until a node is gone, and records whether that was at the expected time.
     pub(super) fn gone_after(&mut self, who: usize, path: &str, since: Duration, expected: Duration) {
-        // On a busy machine real servers may be late, but they are never early.
+        // Real servers may be late, but they are never early.
         self.gone_between(who, path, since, expected..expected + Duration::from_secs(2));
     }
 

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-/// Long enough for zklock to start with it on a busy machine.
+/// Long enough for zklock to start with it.
 const SHORT_LIVED: Duration = Duration::from_secs(10);
 
 /// A server that requires client certificates, a proxy in front of it that can cut connections, and zklock's files.

@@ -1,16 +1,13 @@
 //! Carries out a row of [`super::keys`]: runs a line in a shell, and then types and expects, step by step.
 
 use crate::support::{
-    Case, DEADLINE, History, Running, Shell, WORKER, assert_no_processes, command_of, end, freeze, is_alive,
-    is_stopped, pass_time, processes_of, signal_printer, try_for, wait_for, wait_until, worker_of,
+    Case, DEADLINE, History, LATE, Running, Shell, WORKER, assert_no_processes, command_of, end, freeze,
+    is_alive, is_stopped, pass_time, processes_of, signal_printer, try_for, wait_for, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getsid};
 use std::fs;
 use std::time::Duration;
-
-/// Users want their prompt sooner, but a busy machine needs this long.
-const FEW_SECONDS: Duration = Duration::from_secs(20);
 
 /// A shell in which a line runs, and what the line uses.
 pub(super) struct Scene {
@@ -113,7 +110,7 @@ impl Scene {
 
     /// The shell's prompt comes with this code, and nothing is left of the line: no process, no node, no lost key.
     pub(super) fn assert_ended(mut self, code: i32, steps: &[String]) {
-        let rest = self.shell.prompt(FEW_SECONDS);
+        let rest = self.shell.prompt(LATE);
         assert!(!rest.contains("round"), "{rest}");
         assert!(rest == "\n" || steps.last().is_none_or(|step| step != "<typed>"), "{rest}");
         // ksh adds 256 to the number of a signal.
@@ -162,8 +159,8 @@ impl Scene {
         let told = |shell: &mut Shell| shell.terminal().text().matches(message).count();
         let (before, nodes) = (told(&mut self.shell), self.case.contenders());
         self.shell.terminal().send(b"\x1a");
-        self.shell.prompt(FEW_SECONDS);
-        // zklock stops after half a second although a busy machine has not written its message by then.
+        self.shell.prompt(LATE);
+        // zklock stops after half a second even if its message is not written by then.
         wait_until(message, DEADLINE, || told(&mut self.shell) > before);
         let all_stop = try_for(DEADLINE, || self.job().into_iter().all(is_stopped).then_some(()));
         assert!(all_stop.is_some(), "{:#?}", processes_of(self.case.marker()));

@@ -8,7 +8,7 @@ use crate::support::{
 use nix::sys::signal::{Signal, kill};
 use std::time::Duration;
 
-/// The monitor waits two seconds. On a busy machine, the test may take longer to thaw the worker.
+/// The monitor waits two seconds, and the test may be too late to thaw the worker.
 #[test]
 fn a_waiter_that_is_thawed_in_time_handles_the_signal() {
     let case = Case::new("frozen-briefly");

@@ -4,7 +4,7 @@
 
 use super::checker::Mode;
 use super::{
-    Case, DEADLINE, History, Output, Pipe, Running, end, first_child, processes_of, status_of, try_for,
+    Case, DEADLINE, History, LATE, Output, Pipe, Running, end, first_child, processes_of, status_of, try_for,
     wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
@@ -17,9 +17,6 @@ const SIGABRT: i32 = Signal::SIGABRT as i32;
 
 /// The code of a command that ends by itself.
 pub const DONE: i32 = 7;
-
-/// How long processes and nodes may take to disappear at the end, on a busy machine.
-const AFTERWARDS: Duration = Duration::from_secs(15);
 
 /// Whose calls fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,11 +95,11 @@ impl FailingCall {
         let ended = sections.iter().find(|section| section.name == "first").map(|section| section.ended);
         // Of a zklock that dies of it, the other process may live a moment longer.
         let at_once = self.of != Of::Both || output.code == Some(125);
-        let within = if at_once { Duration::ZERO } else { AFTERWARDS };
+        let within = if at_once { Duration::ZERO } else { LATE };
         let processes = || processes_of(case.marker());
         try_for(within, || processes().is_empty().then_some(()))
             .ok_or_else(|| format!("processes are left: {:?}", processes()))?;
-        try_for(AFTERWARDS, || case.contenders().is_empty().then_some(())).ok_or("nodes are left")?;
+        try_for(LATE, || case.contenders().is_empty().then_some(())).ok_or("nodes are left")?;
         match self.judge(&output, ended) {
             None => Ok(output),
             Some(wrong) => Err(format!("{wrong}: {output}")),
@@ -120,7 +117,6 @@ impl FailingCall {
         let in_queue = 1 + usize::from(self.waits);
         let is_there = || case.contenders().len() >= in_queue || !first.is_running();
         try_for(Duration::from_secs(1), || is_there().then_some(()));
-        // With the usual session timeout it loses no lock to a busy machine.
         let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.3)]).spawn();
         if let Some(holder) = holder {
             end(holder);
@@ -169,7 +165,7 @@ impl Queue {
         let job = format!("trap '' TERM; setsid bash -c '{other}' & {first}; {wait}exit {DONE}");
         let stderr = Pipe::new(case.dir());
         stderr.fill();
-        // A command that ends by itself must not lose its lock to a busy machine.
+        // A command that ends by itself must not lose its lock.
         let options: &[&str] = if then == Then::Ends { &[] } else { &["--session-timeout", "6"] };
         let first = case.lock(options, ["bash", "-c", &job]);
         let first = first.prelude(&format!("exec 2>'{}'", stderr.path().display())).spawn();

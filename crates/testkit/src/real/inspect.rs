@@ -68,8 +68,7 @@ pub fn found_by_name(zklock: Pid, path: &str) -> Vec<Pid> {
     let printed = String::from_utf8(printed).expect("UTF-8");
     let found: Vec<&str> = printed.lines().collect();
     let own = [zklock].into_iter().chain(children_of(zklock).into_iter().map(|(pid, _)| pid));
-    // On a busy host a worker that has just begun may have got its own name since. pkill doesn't look so long before it
-    // kills.
+    // A worker that has just begun may have got its own name since. pkill doesn't look so long before it kills.
     own.filter(|pid| found.contains(&pid.to_string().as_str()))
         .filter(|pid| *pid == zklock || status_of(*pid, "Name").is_none_or(|name| name != WORKER))
         .collect()
@@ -106,7 +105,7 @@ pub fn freeze(pid: Pid) {
 }
 
 /// Keeps a killed process in the state just before its end, in which it still has its children, until this value is
-/// dropped. On a busy machine, a dying process can stay in this state for seconds.
+/// dropped, as a dying process can by itself for seconds.
 pub struct Held(Pid);
 
 impl Held {

@@ -94,6 +94,6 @@ pub use {
     systemd::Systemd,
     tail::Tail,
     version::{Version, has_other_version},
-    wait::{DEADLINE, pass_time, try_for, wait_for, wait_until},
+    wait::{DEADLINE, LATE, STEADY, pass_time, try_for, wait_for, wait_until},
     zklock::{MARKER, Zklock, new_marker, zklock_binary},
 };

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long the last output of a session may take to be read on a busy machine.
+/// How long the last output of a session may take to be read.
 const LAST_OUTPUT: Duration = Duration::from_secs(5);
 
 /// A pseudo terminal, and the session leader that has it as its controlling terminal.

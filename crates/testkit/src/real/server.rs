@@ -86,7 +86,7 @@ impl Server {
         self.jvm().as_ref().map(Jvm::pid)
     }
 
-    /// The answer to a four letter word. On a busy machine the first may not come within a second.
+    /// The answer to a four letter word. The first may not come within a second.
     #[track_caller]
     pub fn four_letter(&self, word: &str) -> String {
         let answer = try_for(DEADLINE, || self.try_four_letter(word).ok());

@@ -1,10 +1,22 @@
 //! Waits for a condition with a deadline, so that no test depends on a fixed sleep.
+//!
+//! Machines are late: beside other load, what usually takes milliseconds takes seconds. All allowances for that are here. What
+//! has to happen has [`DEADLINE`], what has to be quick has [`LATE`] on top of its own time, and a lock that a test
+//! must not lose has a session of [`STEADY`]. Where a machine may be too late for a moment that a test needs, the test
+//! tries again until it meets it.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A deadline for things that normally take milliseconds. It is long, so that no test fails on a busy machine.
+/// The time for things that usually take milliseconds.
 pub const DEADLINE: Duration = Duration::from_mins(1);
+
+/// How much later than its own time something may happen.
+pub const LATE: Duration = Duration::from_secs(20);
+
+/// The session timeout in seconds of a lock that isn't lost because a machine is late, and needs no confirmation in a short
+/// test.
+pub const STEADY: &str = "60";
 
 const POLL: Duration = Duration::from_millis(3);
 
