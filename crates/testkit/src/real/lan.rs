@@ -55,6 +55,17 @@ impl Lan {
     }
 }
 
+/// The next run makes its own.
+impl Drop for Lan {
+    fn drop(&mut self) {
+        for Machine { name, .. } in self.server_machines.iter().chain(&self.hosts) {
+            run(&format!("ip link delete {name}"));
+            run(&format!("ip netns delete {name}"));
+        }
+        run(&format!("ip link delete {BRIDGE}"));
+    }
+}
+
 impl Machine {
     /// Gives it one more address. It is a network of its own: of several in one network the kernel deletes all if the
     /// first goes. The route goes with the last of them.
