@@ -5,7 +5,7 @@
 
 use crate::support::{
     Case, DEADLINE, Place, STEADY, children_of, command_of, freeze, is_alive, is_stopped, processes_of,
-    start, thaw, try_rows, wait_until, without_lists, worker_of,
+    start, thaw, try_rows, wait_for, wait_until, without_lists, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
 use std::fs;
@@ -138,9 +138,9 @@ fn background_processes_that_the_command_leaves_are_not_stopped() {
     output.assert_code(3);
     assert!(output.closed, "{output}");
     assert_eq!(case.contenders(), [""; 0]);
-    let left = processes_of(case.marker());
-    assert_eq!(left.len(), 2, "{left:?}");
-    for (pid, name) in left {
+    // A process that just begins its program isn't found for a moment.
+    let both = || Some(processes_of(case.marker())).filter(|left| left.len() == 2);
+    for (pid, name) in wait_for("both of them", DEADLINE, both) {
         assert!(is_alive(pid), "{name}");
         assert_eq!(children_of(pid), []);
         kill(pid, Signal::SIGKILL).expect("a process to clean up");

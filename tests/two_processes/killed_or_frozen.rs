@@ -441,5 +441,6 @@ fn after_the_command(case: &Case, proxy: &Proxy, options: &[&str], what: What) -
     case.observer().wait_for_contenders(case.path(), 0, HAND_OFF);
     assert!(is_alive(left), "whoever was no longer the command was killed");
     kill(left, SIGKILL).expect("it lives");
+    wait_until("its end", DEADLINE, || !is_alive(left));
     output
 }
