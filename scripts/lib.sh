@@ -155,12 +155,11 @@ has_python() {
 }
 
 # install_python PACKAGE VERSION [OPTION...]: installs it into .tools/venv, without what it depends on, if it isn't there.
-# It may take $patience seconds.
 install_python() {
     ! has_python "$1" "$2" || return 0
     say "installing:" "    .tools/venv/bin/python -m pip install --no-deps $1==$2${3:+ ${*:3}}"
     { python3 -m venv "$root/.tools/venv" &&
-        timeout "${patience:-300}" "$root/.tools/venv/bin/python" -m pip install --quiet --no-input \
+        timeout 300 "$root/.tools/venv/bin/python" -m pip install --quiet --no-input \
             --disable-pip-version-check --no-deps "${@:3}" "$1==$2"; } >/dev/null 2>&1
 }
 
