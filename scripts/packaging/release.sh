@@ -5,7 +5,7 @@ make_crates() {
     local name
     CARGO_TARGET_DIR=$target_dir cargo package --workspace --exclude testkit --locked >&2
     for name in "zklock-core-$version" "zklock-$version"; do
-        tar --list --file "$results/$name.crate" | grep -qx "$name/LICENSE" || fail "$name.crate has no licence"
+        tar --list --file "$results/$name.crate" "$name/LICENSE" >/dev/null || fail "$name.crate has no licence"
         finished "$results/$name.crate"
     done
 }
