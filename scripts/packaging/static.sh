@@ -3,7 +3,7 @@
 # build_static: builds the program, which must need no library.
 build_static() {
     build
-    ! readelf --program-headers --wide "$program" | grep -qw INTERP || fail "$program needs libraries:" \
+    ! readelf --program-headers --wide "$program" | grep -w INTERP >&2 || fail "$program needs libraries:" \
         "$(readelf --dynamic --wide "$program" | grep NEEDED)"
     runs "$program"
 }
