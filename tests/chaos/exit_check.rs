@@ -40,7 +40,36 @@ pub(crate) struct ExitCheck {
     pub(crate) took: Duration,
 }
 
+/// A fact about a contender that excuses what would be a violation. Beside the eviction that the checker knows, there is no
+/// other excuse.
+#[derive(Debug, Clone, Copy)]
+enum Excuse {
+    /// One of its processes was stopped: that time doesn't count.
+    Stopped,
+    /// Its worker was stopped, killed or failed, which is like no connection, or its node was deleted. A stopped monitor costs
+    /// nothing.
+    Hit,
+    /// The servers, the network or the machine failed during its lifetime. A lock is lost by what happened recently.
+    Disturbed,
+    /// Its session is so short that a third of it can pass without any fault.
+    Short,
+    /// Its line or the machine was slow for a while, perhaps too slow for its session.
+    Delayed,
+}
+
 impl ExitCheck {
+    fn has(&self, excuse: Excuse) -> bool {
+        use Fault::{DeleteNode, FailWorker, KillWorker, StopMonitor, StopWorker, Suspend};
+        let was = |faults: &[Fault]| faults.iter().any(|fault| self.contender_faults.contains(fault));
+        match excuse {
+            Excuse::Stopped => was(&[StopMonitor, StopWorker, Suspend]),
+            Excuse::Hit => was(&[StopWorker, KillWorker, FailWorker, DeleteNode]),
+            Excuse::Disturbed => self.disturbed,
+            Excuse::Short => self.session < SHORT_SESSION,
+            Excuse::Delayed => self.delayed,
+        }
+    }
+
     /// Why this exit is wrong, or `None`.
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
         let Self { kind, wait_limit, status, took, .. } = *self;
@@ -48,43 +77,37 @@ impl ExitCheck {
             (self.section.is_some(), self.section.as_ref().is_some_and(|section| section.ended));
         let was = |fault: Fault| self.contender_faults.contains(&fault);
         let limited = wait_limit != Wait::Unlimited;
-        let short = self.session < SHORT_SESSION;
-        // A worker that was stopped for long is like one without a connection. A stopped monitor costs nothing.
-        let worker_hit = was(Fault::StopWorker)
-            || was(Fault::KillWorker)
-            || was(Fault::FailWorker)
-            || was(Fault::DeleteNode);
-        let was_stopped = was(Fault::StopMonitor) || was(Fault::StopWorker) || was(Fault::Suspend);
-        // The worker leaves the queue, and if it fails meanwhile, the monitor begins again.
-        let leaves = LIMIT_TOLERANCE * if worker_hit { 2 } else { 1 };
-        if let (Wait::Some(limit), false, false) = (wait_limit, begun, was_stopped)
-            && took > limit + leaves
+        let is_excused = |excuses: &[Excuse]| excuses.iter().any(|excuse| self.has(*excuse));
+        if let (Wait::Some(limit), false) = (wait_limit, begun)
+            && took > limit + LIMIT_TOLERANCE
+            && !is_excused(&[Excuse::Stopped, Excuse::Hit])
         {
             return Some("gave up long after its limit");
         }
-        // By then it has noticed the revocation, or lost the lock for want of answers; stops don't count.
-        if !was_stopped && self.revoked_for.is_some_and(|span| span > self.session + LONGEST_END) {
+        // By then it has noticed the revocation, or lost the lock for want of answers.
+        if self.revoked_for.is_some_and(|span| span > self.session + LONGEST_END)
+            && !is_excused(&[Excuse::Stopped])
+        {
             return Some("continued although it was revoked");
         }
         let possible = match (status.code(), status.signal()) {
             (Some(0), _) if !(begun && ended) => return Some("exit 0 without a whole section"),
             (Some(BUSY), _) if begun => return Some("reports busy, but its job ran"),
             (Some(FAILURE), _) if begun => return Some("reports a failure of zklock, but its job ran"),
-            (Some(LOST), _) if !(self.recently_disturbed || worker_hit || short || was(Fault::Revoke)) => {
+            (Some(LOST), _)
+                if !(was(Fault::Revoke)
+                    || self.recently_disturbed
+                    || is_excused(&[Excuse::Hit, Excuse::Short])) =>
+            {
                 return Some("lost the lock without a fault that explains it");
             }
             (Some(0 | LOST), _) => true,
             (Some(BUSY), _) => limited || kind == Kind::Once,
-            // With a limit, zklock may fail for want of answers in time. Without, only if it lost its node, or if the
-            // line is too slow for a short session.
+            // With a limit, zklock may fail for want of answers in time.
             (Some(FAILURE), _) => {
-                was(Fault::DeleteNode)
-                    || was(Fault::KillWorker)
-                    || was(Fault::FailWorker)
-                    || was(Fault::Revoke)
-                    || (limited && (self.disturbed || worker_hit || was(Fault::Suspend)))
-                    || short
-                    || self.delayed
+                was(Fault::Revoke)
+                    || is_excused(&[Excuse::Hit, Excuse::Short, Excuse::Delayed])
+                    || limited && is_excused(&[Excuse::Disturbed, Excuse::Stopped])
             }
             (_, Some(9)) => self.contender_faults.iter().any(|fault| fault.kills_the_monitor()),
             (_, Some(15)) => was(Fault::Terminate),
