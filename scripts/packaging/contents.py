@@ -3,8 +3,8 @@
 
 Usage: SOURCE_DATE_EPOCH=SECONDS scripts/packaging/contents.py TARGET DIRECTORY
 
-The same sources give the same bytes: the time is that of the sources, and no serial number is drawn. A crate without a
-licence, or without its text, is an error. cargo-about and cargo-cyclonedx know neither Rust's library nor musl.
+The same sources give the same bytes: no serial number is drawn. A crate without a licence, or without its text, is an
+error. cargo-about and cargo-cyclonedx know neither Rust's library nor musl; the list of the latter names the build's directory.
 """
 
 import datetime
