@@ -2,8 +2,7 @@
 //! libraries that zklock needs for that.
 
 use crate::support::{
-    Authority, Case, DEADLINE, Keys, Server, Zklock, end, has_namespaces, name_service, shared, unshare,
-    wait_until,
+    Authority, Case, DEADLINE, Keys, Server, Zklock, end, has_namespaces, name_service, shared, wait_until,
 };
 use nix::sys::signal::Signal;
 use std::fs;
@@ -27,12 +26,9 @@ fn with_services(case: &Case, zklock: Zklock, services: &str) -> Zklock {
     name_service(dir);
     // Nobody is known there.
     fs::write(dir.join("passwd"), "").expect("a file of users");
-    let mount = |file: &str| format!("mount --bind '{}/{file}' /etc/{file}", dir.display());
+    let mount = |file: &str| format!("mount --bind {}/{file} /etc/{file}", dir.display());
     let mounts = ["nsswitch.conf", "hosts", "passwd"].map(mount).join(" && ");
-    let script = format!("{mounts} && exec \\\"\\$0\\\" \\\"\\$@\\\"");
-    let unshare = unshare("--mount");
-    let zklock = zklock.prelude(&format!("exec {unshare} bash -c \"{script}\" \"$0\" \"$@\""));
-    zklock.env("LD_LIBRARY_PATH", dir)
+    zklock.with_own_mounts(&mounts).env("LD_LIBRARY_PATH", dir)
 }
 
 /// The user that a holder with these name services records, when it reaches the shared server by this host name.

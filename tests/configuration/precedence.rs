@@ -1,15 +1,13 @@
 //! Precedence of settings: command line, environment, user file, system file.
 
 use super::{file, with_user_file};
-use crate::support::{Case, DEADLINE, Zklock, has_namespaces, unshare};
+use crate::support::{Case, DEADLINE, Zklock, has_namespaces};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
-/// Shell commands that make this file `/etc/zklock.toml`, only for the process that becomes zklock.
-fn as_system_file(path: &std::path::Path) -> String {
-    // Nothing else in /etc is needed, because servers are given by address.
-    let script = format!("mount -t tmpfs none /etc && cp '{}' /etc/zklock.toml", path.display());
-    let unshare = unshare("--mount");
-    format!("exec {unshare} bash -c \"{script} && exec \\\"\\$0\\\" \\\"\\$@\\\"\" \"$0\" \"$@\"")
+/// zklock with this file as its `/etc/zklock.toml`. Nothing else in /etc is needed, because servers are given by address.
+fn with_system_file(zklock: Zklock, path: &Path) -> Zklock {
+    zklock.with_own_mounts(&format!("mount -t tmpfs none /etc && cp {} /etc/zklock.toml", path.display()))
 }
 
 /// The line of `--show-config` about this key, without the spaces that align it.
@@ -39,8 +37,8 @@ fn each_place_counts_over_the_ones_below_it() {
     let case = Case::new("config-order");
     let keys = "zookeeper = 'system:1'\nkill-after = 1\nlabel = 'system'\nsignal = 'INT'\n";
     let system = file(&case, "system.toml", keys);
-    let output = with_user_file(&case, "zookeeper = 'user:1'\nkill-after = 2\nlabel = \"the user's\"\n")
-        .prelude(&as_system_file(&system))
+    let zklock = with_user_file(&case, "zookeeper = 'user:1'\nkill-after = 2\nlabel = \"the user's\"\n");
+    let output = with_system_file(zklock, &system)
         .env("ZKLOCK_ZOOKEEPER", "variable:1")
         .args(["--connect-timeout", "3", "status", "--show-config"])
         .run();
@@ -62,7 +60,7 @@ fn a_file_can_turn_off_what_a_file_below_it_turns_on() {
     }
     let case = Case::new("config-off");
     let system = file(&case, "system.toml", "quiet = true\ntls = true\n");
-    let zklock = with_user_file(&case, "quiet = false\n").prelude(&as_system_file(&system));
+    let zklock = with_system_file(with_user_file(&case, "quiet = false\n"), &system);
     let text = zklock.args(["status", "--show-config"]).run().stdout;
     let user = case.dir().join("home/.config/zklock/config.toml").display().to_string();
     assert_eq!(shown(&text, "quiet"), format!("quiet = false # {user}"));

@@ -1,7 +1,7 @@
 //! File descriptors. The usual ones of a command are in `two_processes::invisible`, too.
 
 use crate::support::{
-    Case, DEADLINE, OtherUser, Running, Zklock, command_of, end, has_namespaces, status_of, try_for, unshare,
+    Case, DEADLINE, OtherUser, Running, Zklock, command_of, end, has_namespaces, status_of, try_for,
     wait_until,
 };
 use nix::sys::signal::{Signal, kill};
@@ -132,10 +132,8 @@ fn zklock_with_a_closed_stdin_needs_no_null_device() {
         return;
     }
     let case = Case::new("no-null");
-    let words = unshare("--mount");
-    let prelude = format!("exec {words} sh -c '{without_devices}; exec \"$0\" \"$@\" <&-' \"$0\" \"$@\"");
-    let shows = "readlink /proc/$$/fd/0 || echo closed";
-    let output = case.lock(&["-v"], ["sh", "-c", shows]).prelude(&prelude).run();
+    let zklock = case.lock(&["-v"], ["sh", "-c", "readlink /proc/$$/fd/0 || echo closed"]);
+    let output = zklock.with_own_mounts(&format!("{without_devices} && exec <&-")).run();
     assert_eq!(output.assert_code(0).stdout, "closed\n");
 }
 

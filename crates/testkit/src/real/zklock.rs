@@ -1,5 +1,6 @@
 //! Runs the program under test.
 
+use super::namespace::unshare;
 use super::output::Output;
 use super::pty::Terminal;
 use super::running::Running;
@@ -114,6 +115,12 @@ impl Zklock {
     pub fn prelude(mut self, script: &str) -> Self {
         self.prelude = Some(script.to_owned());
         self
+    }
+
+    /// zklock in a mount namespace of its own, after this shell script, which has no single quotes.
+    pub fn with_own_mounts(self, script: &str) -> Self {
+        let unshare = unshare("--mount");
+        self.prelude(&format!("exec {unshare} bash -c '{script} && exec \"$0\" \"$@\"' \"$0\" \"$@\""))
     }
 
     /// Runs zklock until it ends. If it hangs, this kills it and panics.
