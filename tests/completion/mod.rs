@@ -3,21 +3,19 @@
 mod shells;
 
 use self::shells::Completing;
-use crate::support::{Case, Zklock, end};
+use crate::support::{Case, Shell, Zklock, end, try_rows};
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
-/// Checks the completed line after a Tab, for each typed text.
-#[track_caller]
-fn assert_completed(shell: &mut Completing, lines: &[(&str, &str)]) {
-    for (typed, completed) in lines {
-        assert_eq!(shell.completed(typed), *completed);
-    }
+/// Subcommands, options, values and files; the command behind the path; lock paths.
+#[test]
+fn each_shell_completes_words_commands_and_locks() {
+    let completing = ["bash", "zsh", "fish"];
+    try_rows(Shell::installed().into_iter().filter(|name| completing.contains(name)), completes);
 }
 
-/// Subcommands, options, values and files; the command behind the path; lock paths.
 fn completes(name: &str) {
     let case = Case::new("completed");
     // Created first, because a running shell doesn't look for new programs.
@@ -27,49 +25,33 @@ fn completes(name: &str) {
     fs::set_permissions(dir.join("only-this-command"), Permissions::from_mode(0o755)).unwrap();
     fs::write(dir.with_file_name("input-file"), "").unwrap();
     let holder = case.holder();
-    let Some(mut shell) = Completing::start(&case, name) else { return end(holder) };
-    assert_completed(
-        &mut shell,
-        &[
-            ("zklock sta", "zklock status "),
-            ("zklock -n forg", "zklock -n forget "),
-            ("zklock status --rec", "zklock status --recursive "),
-            ("zklock wait --time", "zklock wait --timeout "),
-            ("zklock -z a:1,b:2 --slo", "zklock -z a:1,b:2 --slots "),
-            ("zklock --naming kaz", "zklock --naming kazoo "),
-            ("zklock completions fi", "zklock completions fish "),
-            ("zklock --config input-f", "zklock --config input-file "),
-            ("zklock /a only-this-c", "zklock /a only-this-command "),
-            ("zklock -w 5 /a -- only-this-c", "zklock -w 5 /a -- only-this-command "),
-            ("zklock /a /b -- only-this-c", "zklock /a /b -- only-this-command "),
-            ("zklock /a cat -n input-f", "zklock /a cat -n input-file "),
-        ],
-    );
+    let mut shell = Completing::start(&case, name);
+    for (typed, completed) in [
+        ("zklock sta", "zklock status "),
+        ("zklock -n forg", "zklock -n forget "),
+        ("zklock status --rec", "zklock status --recursive "),
+        ("zklock wait --time", "zklock wait --timeout "),
+        ("zklock -z a:1,b:2 --slo", "zklock -z a:1,b:2 --slots "),
+        ("zklock --naming kaz", "zklock --naming kazoo "),
+        ("zklock completions fi", "zklock completions fish "),
+        ("zklock --config input-f", "zklock --config input-file "),
+        ("zklock /a only-this-c", "zklock /a only-this-command "),
+        ("zklock -w 5 /a -- only-this-c", "zklock -w 5 /a -- only-this-command "),
+        ("zklock /a /b -- only-this-c", "zklock /a /b -- only-this-command "),
+        ("zklock /a cat -n input-f", "zklock /a cat -n input-file "),
+    ] {
+        assert_eq!(shell.completed(typed), completed);
+    }
     let path = case.path();
     let typed = &path[..path.len() - 2];
     for before in ["zklock -n", "zklock status", "zklock wait -w 5", "zklock revoke", "zklock /a"] {
-        assert_completed(&mut shell, &[(&format!("{before} {typed}"), &format!("{before} {path} "))]);
+        assert_eq!(shell.completed(&format!("{before} {typed}")), format!("{before} {path} "));
     }
     let above = format!("{path}-{name}");
     case.observer().mkdirs(&format!("{above}/.only-a-record.zklock-last"));
     let line = format!("zklock forget {above}/only-a");
-    assert_completed(&mut shell, &[(&line, &format!("{line}-record "))]);
+    assert_eq!(shell.completed(&line), format!("{line}-record "));
     end(holder);
-}
-
-#[test]
-fn bash_completes_words_commands_and_locks() {
-    completes("bash");
-}
-
-#[test]
-fn zsh_completes_words_commands_and_locks() {
-    completes("zsh");
-}
-
-#[test]
-fn fish_completes_words_commands_and_locks() {
-    completes("fish");
 }
 
 /// What a completion script asks, of a server where nothing listens and of one where nothing answers.
