@@ -1,6 +1,6 @@
 //! `--json`: a documented format, checked field by field.
 
-use super::{end_all, holder, host, json, status, waiter};
+use super::{end, end_all, holder, host, json, waiter};
 use crate::support::{Case, Running};
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 fn expected(case: &Case, place: usize, contender: &Running, own: &Value) -> Value {
     let node = format!("{}/{}", case.path(), case.contenders()[place - 1]);
     let stat = case.observer().stat(&node).unwrap();
-    let record = record(case, &node);
+    let record = super::parsed(&case.observer().data(&node).unwrap());
     let after = record["held_after_ms"].as_i64();
     let mut fields = json!({
         "position": place,
@@ -35,10 +35,6 @@ fn expected(case: &Case, place: usize, contender: &Running, own: &Value) -> Valu
     fields
 }
 
-fn record(case: &Case, node: &str) -> Value {
-    super::parsed(&case.observer().data(node).unwrap())
-}
-
 fn lock(case: &Case, contenders: &[Value]) -> Value {
     json!({"path": case.path(), "contenders": contenders, "last_success": null})
 }
@@ -62,38 +58,22 @@ fn status_json_has_exactly_the_documented_fields() {
 
 #[test]
 fn status_json_shows_slots_and_naming() {
-    let slots = Case::new("json-slots");
-    let kazoo = Case::new("json-kazoo");
-    let rw = Case::new("json-rw");
-    let contenders = vec![
-        holder(&slots, &["--slots", "3"]),
-        holder(&kazoo, &["--naming", "kazoo", "-s"]),
-        holder(&rw, &["--naming", "curator-rw"]),
-    ];
-    for (index, (case, own)) in [
-        (&slots, json!({"mode": "slots", "slots": 3})),
-        (&kazoo, json!({"mode": "shared", "naming": "kazoo"})),
-        (&rw, json!({"naming": "curator-rw"})),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    for (options, own) in [
+        (&["--slots", "3"][..], json!({"mode": "slots", "slots": 3})),
+        (&["--naming", "kazoo", "-s"], json!({"mode": "shared", "naming": "kazoo"})),
+        (&["--naming", "curator-rw"], json!({"naming": "curator-rw"})),
+    ] {
+        let case = Case::new("json-kinds");
+        let holder = holder(&case, options);
         case.wait_for_held_since(1);
-        let expected = expected(case, 1, &contenders[index], &own);
-        assert_eq!(json(case, &[case.path()])["locks"], json!([lock(case, &[expected])]));
+        let expected = expected(&case, 1, &holder, &own);
+        assert_eq!(json(&case, &[case.path()])["locks"], json!([lock(&case, &[expected])]));
+        end(holder);
     }
-    end_all(contenders);
 }
 
 #[test]
-fn a_free_lock_has_no_contenders() {
+fn a_free_lock_has_no_contenders_and_stdout_only_json_with_verbose() {
     let case = Case::new("json-free");
-    assert_eq!(json(&case, &[case.path()]), json!({"version": 2, "locks": [lock(&case, &[])]}));
-}
-
-#[test]
-fn stdout_has_only_json_with_verbose() {
-    let case = Case::new("json-pure");
-    let output = status(&case, &["-vv", "--json", case.path()]);
-    super::parsed(&output.assert_code(0).stdout);
+    assert_eq!(json(&case, &["-vv", case.path()]), json!({"version": 2, "locks": [lock(&case, &[])]}));
 }
