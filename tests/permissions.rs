@@ -67,11 +67,7 @@ fn each_call_names_the_permission_that_it_lacks_and_leaves_no_node() {
 #[test]
 fn a_contender_that_cannot_be_read_is_waited_for() {
     let case = Case::new("unreadable");
-    case.observer().mkdirs(case.path());
-    let node = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    let acl = vec![Acl::new(Permission::WRITE, "world", "anyone")];
-    let mode = CreateMode::EphemeralSequential;
-    let ahead = case.observer().create_with_acl(&node, "", mode, acl).unwrap();
+    let ahead = case.observer().contend(case.path(), "", Permission::WRITE);
     let waiter = case.lock(&["-v", "-w", "60"], ["echo", "ran"]).spawn();
     waiter.wait_for_line("position 2", DEADLINE);
     // Servers since 3.8.4 and 3.9.2 (CVE-2024-23944) send no events about a node to clients that may not read it.
@@ -101,8 +97,7 @@ fn an_ephemeral_node_can_hold_no_lock() {
 /// Sets an ACL on the last contender's node that denies reading it.
 fn forbid_the_last_contender(case: &Case) {
     let node = format!("{}/{}", case.path(), case.contenders().pop().unwrap());
-    let acl = vec![Acl::new(Permission::WRITE, "world", "anyone")];
-    case.observer().call("set_acl", move |client| client.set_acl(&node, acl.clone(), None)).unwrap();
+    case.observer().restrict(&node, Permission::WRITE);
 }
 
 #[test]

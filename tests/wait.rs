@@ -5,7 +5,7 @@ use crate::support::{
 };
 use nix::sys::signal::Signal;
 use serde_json::Value;
-use zookeeper::{Acl, CreateMode, Permission};
+use zookeeper::Permission;
 
 /// `zklock wait` with these words.
 fn wait(case: &Case, words: &[&str]) -> Zklock {
@@ -107,10 +107,7 @@ fn a_busy_lock_gives_the_code_of_a_busy_lock() {
 #[test]
 fn a_hidden_node_is_waited_for() {
     let case = Case::new("wait-refused");
-    case.observer().mkdirs(case.path());
-    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    let acl = vec![Acl::new(Permission::DELETE, "world", "anyone")];
-    let node = case.observer().create_with_acl(&name, "", CreateMode::EphemeralSequential, acl).unwrap();
+    let node = case.observer().contend(case.path(), "", Permission::DELETE);
     wait(&case, &["-n", case.path()]).run().assert_code(124).assert_stderr("busy: held by node ");
     let waits = waiting(&case, &[], 1);
     case.observer().delete(&node);

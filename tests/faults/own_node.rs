@@ -2,7 +2,7 @@
 
 use super::holder::{section, steady, wait_for_job};
 use crate::support::{Case, DEADLINE, Proxy, Running, op, shared};
-use zookeeper::{Acl, CreateMode, Permission};
+use zookeeper::{CreateMode, Permission};
 
 /// A case whose zklock connects through a proxy.
 fn behind_a_proxy(name: &str) -> (Proxy, Case) {
@@ -83,9 +83,8 @@ fn confirmations_that_are_refused_are_not_repeated_without_a_pause() {
     wait_for_job(&holder, &history, "holder");
     let node = only_node(&case);
     // The check in a confirmation needs READ.
-    let nobody_reads = vec![Acl::new(Permission::WRITE, "world", "anyone")];
     let before = proxy.count(op::MULTI);
-    case.observer().call("set_acl", move |client| client.set_acl(&node, nobody_reads.clone(), None)).unwrap();
+    case.observer().restrict(&node, Permission::WRITE);
     holder.wait(DEADLINE).assert_code(123).assert_stderr("the lock is lost");
     assert!(!section(&history, "holder").ended);
     let refused = proxy.count(op::MULTI) - before;

@@ -1,8 +1,8 @@
 //! `zklock forget` deletes the record of the last success.
 
 use super::{HOUR, assert_skipped, record, run};
-use crate::support::{Case, Output};
-use zookeeper::{Acl, CreateMode, Permission};
+use crate::support::{Case, Output, host};
+use zookeeper::{CreateMode, Permission};
 
 fn forget(case: &Case, options: &[&str]) -> Output {
     case.zklock().arg("forget").args(options).arg(case.path()).run()
@@ -15,7 +15,7 @@ fn the_command_runs_again_after_forget() {
     assert_skipped(&run(&case, HOUR, "true"), 124);
     let output = forget(&case, &[]);
     let message = output.assert_code(0).stdout.clone();
-    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
+    let host = host();
     assert!(message.starts_with(&format!("{}: forgot the last success, 20", case.path())), "{message}");
     assert!(message.contains(&format!(" on {host}:")), "{message}");
     assert!(!case.observer().exists(&record(&case)));
@@ -33,10 +33,7 @@ fn without_a_record_forget_says_so_and_succeeds() {
 #[test]
 fn without_permission_forget_names_the_node_and_the_permission() {
     let case = Case::new("forget-acl");
-    let above = format!("{}-guarded", case.path());
-    case.observer().mkdirs("/t");
-    let acl = vec![Acl::new(Permission::READ | Permission::CREATE, "world", "anyone")];
-    case.observer().create_with_acl(&above, "", CreateMode::Persistent, acl).unwrap();
+    let above = case.guarded(Permission::READ | Permission::CREATE);
     let record = format!("{above}/.job.zklock-last");
     case.observer().create(&record, "", CreateMode::Persistent);
     let output = case.zklock().args(["forget", &format!("{above}/job")]).run();

@@ -1,7 +1,7 @@
 //! When the command runs and when it is skipped.
 
 use super::{HOUR, MOMENT, assert_skipped, record, run};
-use crate::support::{Case, DEADLINE};
+use crate::support::{Case, DEADLINE, host};
 
 #[test]
 fn the_command_is_skipped_within_the_period_and_runs_after_it() {
@@ -23,7 +23,6 @@ fn the_command_is_skipped_within_the_period_and_runs_after_it() {
 fn a_skip_is_explained_and_has_the_exit_code_of_a_busy_lock() {
     let case = Case::new("once-code");
     run(&case, HOUR, "true").assert_code(0);
-    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
     for (options, code) in [
         (&[][..], 124),
         (&["-E", "0"], 0),
@@ -36,7 +35,7 @@ fn a_skip_is_explained_and_has_the_exit_code_of_a_busy_lock() {
         assert_skipped(&output, code);
         output
             .assert_stderr(case.path())
-            .assert_stderr(&format!(" ago on {host}, and once per 1h is enough"));
+            .assert_stderr(&format!(" ago on {}, and once per 1h is enough", host()));
     }
     let output = run(&case, &[&["-q", "-E", "0"], HOUR].concat(), "echo ran");
     assert_eq!((&*output.assert_code(0).stdout, &*output.stderr), ("", ""));

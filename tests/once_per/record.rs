@@ -1,7 +1,7 @@
 //! The content of the record, and `status`, which shows it.
 
 use super::{HOUR, MOMENT, record, run};
-use crate::support::{Case, DEADLINE};
+use crate::support::{Case, DEADLINE, host};
 use serde_json::Value;
 
 fn recorded(case: &Case) -> Value {
@@ -16,7 +16,7 @@ fn status_shows_the_last_success() {
     let token: i64 = job.wait(DEADLINE).assert_code(0).stdout.trim().parse().unwrap();
     let at = case.observer().stat(&record(&case)).unwrap().mtime;
     let at = jiff::Timestamp::from_millisecond(at).unwrap();
-    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
+    let host = host();
     let output = case.zklock().args(["status", "--json", case.path()]).run();
     let seen: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use crate::support::{At, Case, DEADLINE, Proxy, op, shared, worker_of};
 use nix::sys::signal::{Signal, kill};
-use zookeeper::{Acl, Permission};
+use zookeeper::Permission;
 
 #[test]
 fn an_unrecorded_success_is_reported_even_with_quiet() {
@@ -11,9 +11,7 @@ fn an_unrecorded_success_is_reported_even_with_quiet() {
     let lock = format!("{above}/lock");
     case.observer().mkdirs(&lock);
     // Clients may queue at the lock, but not create a node beside it.
-    let closed = vec![Acl::new(Permission::READ | Permission::ADMIN, "world", "anyone")];
-    let set = case.observer().call("acl", move |client| client.set_acl(&above, closed.clone(), None));
-    set.expect("another ACL");
+    case.observer().restrict(&above, Permission::READ | Permission::ADMIN);
     for options in [&[][..], &["-q"]] {
         let words = [options, &["--once-per", "3600", &lock, "--", "sh", "-c", "echo ran"]].concat();
         let output = case.zklock().args(words).run();

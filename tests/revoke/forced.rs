@@ -1,7 +1,7 @@
 //! `--force` deletes the node, if it is still the one that was chosen.
 
 use crate::support::{At, Case, DEADLINE, Proxy, op, shared};
-use zookeeper::{Acl, CreateMode, Permission};
+use zookeeper::{CreateMode, Permission};
 
 /// The node's data changes just before the delete: it is still the same node.
 #[test]
@@ -65,11 +65,7 @@ fn a_delete_whose_reply_is_lost_is_reported_as_done() {
         for permissions in [Permission::ALL, Permission::ADMIN] {
             let proxy = Proxy::to(shared());
             let case = Case::new("force-lost").through(&proxy.connect_string());
-            case.observer().mkdirs(case.path());
-            let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-            let (mode, acl) =
-                (CreateMode::EphemeralSequential, vec![Acl::new(permissions, "world", "anyone")]);
-            case.observer().create_with_acl(&name, "10.0.0.7", mode, acl).unwrap();
+            case.observer().contend(case.path(), "10.0.0.7", permissions);
             proxy.once(op::DELETE, at);
             let output = case.zklock().args(["revoke", "--force", case.path()]).run();
             proxy.wait_fired(1, DEADLINE);

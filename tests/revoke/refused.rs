@@ -3,11 +3,7 @@
 use super::revoke;
 use crate::support::{Case, Observer, shared};
 use std::time::Duration;
-use zookeeper::{Acl, CreateMode, Permission};
-
-fn anyone(permissions: Permission) -> Vec<Acl> {
-    vec![Acl::new(permissions, "world", "anyone")]
-}
+use zookeeper::{CreateMode, Permission};
 
 #[test]
 fn revoke_names_the_missing_permission() {
@@ -15,12 +11,8 @@ fn revoke_names_the_missing_permission() {
     // Its node is deleted with its session at the end of the test.
     let owner = Observer::with_session(&shared().connect_string(), Duration::from_secs(20));
     let path = format!("{}-guarded", case.path());
-    owner.mkdirs(&path);
-    let name = format!("{path}/_c_{}-lock-", case.marker());
-    let mode = CreateMode::EphemeralSequential;
-    let node = owner.create_with_acl(&name, "10.0.0.7", mode, anyone(Permission::READ)).unwrap();
-    let guarded = path.clone();
-    owner.call("set_acl", move |client| client.set_acl(&guarded, anyone(Permission::READ), None)).unwrap();
+    let node = owner.contend(&path, "10.0.0.7", Permission::READ);
+    owner.restrict(&path, Permission::READ);
     for (words, permission) in [(&[][..], "WRITE on its node"), (&["--force"], "DELETE on the lock path")] {
         let output = case.zklock().args(["revoke", &path]).args(words).run();
         output.assert_code(125).assert_stderr("no permission").assert_stderr(permission).assert_stderr(&node);
@@ -52,11 +44,7 @@ fn a_node_that_no_session_owns_is_not_asked_but_can_be_deleted() {
 fn a_hidden_node_can_be_deleted_by_force() {
     let case = Case::new("revoke-hidden");
     let owner = Observer::with_session(&shared().connect_string(), Duration::from_secs(20));
-    owner.mkdirs(case.path());
-    let name = format!("{}/_c_{}-lock-", case.path(), case.marker());
-    let node = owner
-        .create_with_acl(&name, "10.0.0.7", CreateMode::EphemeralSequential, anyone(Permission::ADMIN))
-        .unwrap();
+    let node = owner.contend(case.path(), "10.0.0.7", Permission::ADMIN);
     let asked = case.zklock().args(["revoke", case.path()]).run();
     asked
         .assert_code(125)
@@ -74,19 +62,10 @@ fn a_named_node_can_be_deleted_by_force_without_read_on_the_path() {
     let case = Case::new("revoke-unlisted");
     let owner = Observer::with_session(&shared().connect_string(), Duration::from_secs(20));
     let path = format!("{}-guarded", case.path());
-    owner.mkdirs(&path);
-    let make = |name: &str, permissions| {
-        let name = format!("{path}/{name}");
-        owner
-            .create_with_acl(&name, "10.0.0.7", CreateMode::EphemeralSequential, anyone(permissions))
-            .unwrap()
-    };
-    let lock = format!("_c_{}-lock-", case.marker());
-    let nodes =
-        [Permission::ALL, Permission::READ, Permission::ADMIN].map(|permissions| make(&lock, permissions));
-    let other = make("config-", Permission::ALL);
-    let guarded = path.clone();
-    owner.call("set_acl", move |client| client.set_acl(&guarded, anyone(Permission::DELETE), None)).unwrap();
+    let nodes = [Permission::ALL, Permission::READ, Permission::ADMIN]
+        .map(|permissions| owner.contend(&path, "10.0.0.7", permissions));
+    let other = owner.create(&format!("{path}/config-"), "", CreateMode::EphemeralSequential);
+    owner.restrict(&path, Permission::DELETE);
     let revoke = |words: &[&str]| case.zklock().args(["revoke", &path]).args(words).run();
     for words in [&["--force"][..], &["--force", "--all"]] {
         revoke(words).assert_code(125).assert_stderr("no permission to look there (READ)");

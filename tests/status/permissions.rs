@@ -4,37 +4,19 @@ use super::{json as seen_in, status};
 use crate::support::{Case, Observer, shared};
 use serde_json::json;
 use std::time::Duration;
-use zookeeper::{Acl, CreateMode, Permission};
+use zookeeper::Permission;
 
 /// A client whose nodes are deleted with its session at the end of the test.
 fn owner() -> Observer {
     Observer::with_session(&shared().connect_string(), Duration::from_secs(20))
 }
 
-fn anyone(permissions: Permission) -> Vec<Acl> {
-    vec![Acl::new(permissions, "world", "anyone")]
-}
-
-/// Creates a contender's node at `path` with only these permissions for everyone.
-fn contender(owner: &Observer, path: &str, permissions: Permission) -> String {
-    owner.mkdirs(path);
-    let name = format!("{path}/_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-");
-    let mode = CreateMode::EphemeralSequential;
-    owner.create_with_acl(&name, "10.0.0.7", mode, anyone(permissions)).unwrap()
-}
-
-/// Sets the ACL of a node to only these permissions for everyone.
-fn restrict(owner: &Observer, path: &str, permissions: Permission) {
-    let node = path.to_owned();
-    owner.call("set_acl", move |client| client.set_acl(&node, anyone(permissions), None)).unwrap();
-}
-
 #[test]
 fn status_only_needs_read() {
     let (case, owner) = (Case::new("read-only"), owner());
     let path = format!("{}-guarded", case.path());
-    let node = contender(&owner, &path, Permission::READ);
-    restrict(&owner, &path, Permission::READ);
+    let node = owner.contend(&path, "10.0.0.7", Permission::READ);
+    owner.restrict(&path, Permission::READ);
     let output = status(&case, &[&path]);
     assert!(output.assert_code(0).stdout.contains("10.0.0.7"), "{output}");
     assert_eq!(output.stderr, "");
@@ -47,7 +29,7 @@ fn status_only_needs_read() {
 fn an_unreadable_node_is_shown_with_its_public_data() {
     let (case, owner) = (Case::new("unreadable"), owner());
     let path = format!("{}-guarded", case.path());
-    let node = contender(&owner, &path, Permission::DELETE);
+    let node = owner.contend(&path, "10.0.0.7", Permission::DELETE);
     let contender = seen_in(&case, &[&path])["locks"][0]["contenders"][0].clone();
     let stat = owner.stat_if_shown(&node);
     assert_eq!(contender["since"], json!(stat.as_ref().map(|stat| super::rfc3339(stat.ctime))));
@@ -65,9 +47,9 @@ fn an_unreadable_node_is_shown_with_its_public_data() {
 fn a_hidden_contender_is_shown_among_the_others() {
     let (case, owner) = (Case::new("hidden-among"), owner());
     let (path, other) = (format!("{}-guarded", case.path()), format!("{}-open", case.path()));
-    let hidden = contender(&owner, &path, Permission::DELETE);
-    let shown = contender(&owner, &path, Permission::READ);
-    contender(&owner, &other, Permission::READ);
+    let hidden = owner.contend(&path, "10.0.0.7", Permission::DELETE);
+    let shown = owner.contend(&path, "10.0.0.7", Permission::READ);
+    owner.contend(&other, "10.0.0.7", Permission::READ);
     let seen = seen_in(&case, &[&path, &other]);
     let nodes: Vec<_> = seen["locks"][0]["contenders"].as_array().unwrap().iter().collect();
     assert_eq!((&nodes[0]["node"], &nodes[0]["state"]), (&hidden.into(), &"held".into()));
@@ -86,12 +68,12 @@ fn a_watch_shows_hidden_contenders_queue_and_leave() {
         });
     };
     count(0);
-    let hidden = contender(&owner, case.path(), Permission::DELETE);
+    let hidden = owner.contend(case.path(), "10.0.0.7", Permission::DELETE);
     let is_reported = owner.stat_if_shown(&hidden).is_none();
     if is_reported {
         count(1);
     }
-    let shown = contender(&owner, case.path(), Permission::READ);
+    let shown = owner.contend(case.path(), "10.0.0.7", Permission::READ);
     count(2);
     owner.delete(&hidden);
     if is_reported {
@@ -109,9 +91,9 @@ fn a_lock_that_cannot_be_listed_is_not_shown_as_free_and_hides_no_other() {
     let (case, owner) = (Case::new("no-list"), owner());
     let above = format!("{}-a", case.path());
     let (closed, open) = (format!("{above}/closed"), format!("{above}/open"));
-    contender(&owner, &open, Permission::READ);
-    contender(&owner, &closed, Permission::READ);
-    restrict(&owner, &closed, Permission::CREATE | Permission::WRITE);
+    owner.contend(&open, "10.0.0.7", Permission::READ);
+    owner.contend(&closed, "10.0.0.7", Permission::READ);
+    owner.restrict(&closed, Permission::CREATE | Permission::WRITE);
     for (words, code, shown) in [
         (&[open.as_str(), &closed][..], 125, format!("{closed}  hidden: no permission")),
         (&["--json", &open, &closed], 125, "\"contenders\": null".to_owned()),

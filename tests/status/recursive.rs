@@ -1,22 +1,15 @@
 //! `--recursive`: every lock at or below a path; without a path, every lock.
 
 use super::{end, end_all, holder, json, status};
-use crate::support::{Case, DEADLINE, Observer, Server, Zklock};
+use crate::support::{Case, DEADLINE, Server, Zklock};
 use serde_json::Value;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use zookeeper::CreateMode;
+use zookeeper::{CreateMode, Permission};
 
 /// The paths of the found locks, in order.
 fn paths(found: &Value) -> Vec<String> {
     let locks = found["locks"].as_array().unwrap();
     locks.iter().map(|lock| lock["path"].as_str().unwrap().to_owned()).collect()
-}
-
-/// Creates a node with a contender's name.
-fn contender(observer: &Observer, lock: &str) -> String {
-    observer.mkdirs(lock);
-    let name = format!("{lock}/_c_9a2c3f60-7a5e-4d5b-8a67-0123456789ab-lock-");
-    observer.create(&name, "", CreateMode::EphemeralSequential)
 }
 
 #[test]
@@ -26,7 +19,7 @@ fn locks_are_found_at_any_depth_and_other_nodes_are_not_shown() {
     let base = format!("{}-tree", case.path());
     let deep = format!("{base}/a/b/c/d/e/f/g/deep");
     let locks = [base.clone(), format!("{base}/a"), deep, format!("{base}/z")];
-    let nodes: Vec<_> = locks.iter().map(|lock| contender(observer, lock)).collect();
+    let nodes: Vec<_> = locks.iter().map(|lock| observer.contend(lock, "", Permission::ALL)).collect();
     for other in ["empty", "config/leases", "a/node-0000000001"] {
         observer.mkdirs(&format!("{base}/{other}"));
     }
@@ -91,7 +84,8 @@ fn without_a_path_all_locks_below_the_root_are_shown() {
     status(&case, &["--exit-code"]).assert_code(0);
     let job = holder(&case, &[]);
     let others = ["/top", "/app/zookeeper/job", "/app/job", "/zookeeper/job"];
-    let nodes: Vec<_> = others.iter().map(|lock| contender(case.observer(), lock)).collect();
+    let nodes: Vec<_> =
+        others.iter().map(|lock| case.observer().contend(lock, "", Permission::ALL)).collect();
     // ZooKeeper's own nodes are no locks, whatever they contain.
     assert_eq!(paths(&json(&case, &[])), ["/app/job", "/app/zookeeper/job", case.path(), "/top"]);
     status(&case, &["--exit-code"]).assert_code(1);
@@ -117,7 +111,7 @@ fn a_recursive_watch_shows_a_new_lock() {
     case.observer().mkdirs(&base);
     let watch = case.zklock().args(["status", "--watch", "--json", "--recursive", &base]).spawn();
     watch.wait_for_stdout("\"locks\":[]", DEADLINE);
-    let node = contender(case.observer(), &format!("{base}/a/b"));
+    let node = case.observer().contend(&format!("{base}/a/b"), "", Permission::ALL);
     watch.wait_for_stdout(&node, DEADLINE);
     case.observer().delete(&node);
     super::wait_for_documents(&watch, |documents| paths(documents.last().unwrap()).is_empty());

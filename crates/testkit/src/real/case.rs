@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
-use zookeeper::{Acl, CreateMode, Permission};
+use zookeeper::Permission;
 
 /// How long nodes and processes may take to disappear after a test. They should disappear immediately, but a busy
 /// machine needs a moment. It is shorter than the usual session, whose end would delete a node that was left.
@@ -153,17 +153,14 @@ impl Case {
 
     /// Creates a contender's node with this data at the end of the queue, as another client would, and returns its path.
     pub fn add_contender(&self, data: &str) -> String {
-        self.observer.mkdirs(&self.path);
-        let name = format!("{}/_c_{}-lock-", self.path, self.marker);
-        self.observer.create(&name, data, CreateMode::EphemeralSequential)
+        self.observer.contend(&self.path, data, Permission::ALL)
     }
 
     /// Creates a node beside the case's lock path with these permissions for everyone, and returns its path.
     pub fn guarded(&self, permissions: Permission) -> String {
         let path = format!("{}-guarded", self.path);
-        self.observer.mkdirs("/t");
-        let acl = vec![Acl::new(permissions, "world", "anyone")];
-        self.observer.create_with_acl(&path, "", CreateMode::Persistent, acl).unwrap();
+        self.observer.mkdirs(&path);
+        self.observer.restrict(&path, permissions);
         path
     }
 

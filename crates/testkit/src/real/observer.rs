@@ -4,6 +4,7 @@
 //! repeated on a new connection.
 
 use super::wait::DEADLINE;
+use super::zklock::new_marker;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -113,11 +114,30 @@ impl Observer {
         self.call("create", move |client| client.create(&path, data.clone(), acl.clone(), mode))
     }
 
+    /// Creates the node of a contender for this lock as another client would, with these permissions for everyone, and returns its
+    /// path.
+    pub fn contend(&self, lock: &str, data: &str, permissions: Permission) -> String {
+        self.mkdirs(lock);
+        let name = format!("{lock}/_c_{}-lock-", new_marker());
+        let acl = vec![Acl::new(permissions, "world", "anyone")];
+        self.create_with_acl(&name, data, CreateMode::EphemeralSequential, acl)
+            .unwrap_or_else(|error| panic!("observer could not contend for {lock}: {error}"))
+    }
+
+    /// Leaves these permissions alone to everyone at a node.
+    pub fn restrict(&self, path: &str, permissions: Permission) {
+        self.set_acl(path, Acl::new(permissions, "world", "anyone"));
+    }
+
     /// Hides a node by an ACL that no client of the tests matches.
     pub fn hide(&self, path: &str) {
-        let (node, acl) = (path.to_owned(), vec![Acl::new(Permission::ALL, "ip", "192.0.2.1")]);
+        self.set_acl(path, Acl::new(Permission::ALL, "ip", "192.0.2.1"));
+    }
+
+    fn set_acl(&self, path: &str, acl: Acl) {
+        let (node, acl) = (path.to_owned(), vec![acl]);
         self.call("set_acl", move |client| client.set_acl(&node, acl.clone(), None))
-            .unwrap_or_else(|error| panic!("observer could not hide {path}: {error}"));
+            .unwrap_or_else(|error| panic!("observer could not set the ACL of {path}: {error}"));
     }
 
     /// Creates a persistent node and its missing parents.
