@@ -74,18 +74,6 @@ fn what_was_closed_for_zklock_is_closed_for_the_command() {
     }
 }
 
-#[test]
-fn a_command_that_cannot_write_to_a_closed_stdout_fails() {
-    let case = Case::new("closed-write");
-    for options in [&[][..], &["--once-per", "1h"]] {
-        let output = case.lock(options, ["/bin/echo", "hi"]).prelude("exec >&-").run();
-        output.assert_code(1).assert_stderr("write error");
-    }
-    let output = case.lock(&["--once-per", "1h"], ["echo", "ran"]).run();
-    assert_eq!(output.assert_code(0).stdout, "ran\n", "the failure was recorded as a success");
-    case.zklock().args(["forget", case.path()]).run().assert_code(0);
-}
-
 /// As in a sandbox that shows its root directory to nobody.
 #[test]
 fn a_closed_stdout_stays_closed_below_a_root_directory_that_cannot_be_read() {
