@@ -82,12 +82,3 @@ fn a_waiter_skips_a_command_that_succeeded_meanwhile() {
         }
     }
 }
-
-/// The server removes the lock's own node when it is empty.
-#[test]
-fn the_record_outlives_the_lock_s_own_node() {
-    let case = Case::new("once-container");
-    run(&case, HOUR, "true").assert_code(0);
-    case.observer().delete(case.path());
-    assert_skipped(&run(&case, HOUR, "echo ran"), 124);
-}
