@@ -64,28 +64,6 @@ fn assert_kept(words: &str) {
     assert_eq!((sections.len(), sections[0].ended), (1, true), "one command from the beginning to the end");
 }
 
-#[test]
-fn the_next_waiter_waits_on_and_bg_continues_the_holder() {
-    let case = Case::new("stopped-waited-for");
-    let history = case.history();
-    let job = script(&case, "job.sh", &history.steady_job("first"));
-    let mut shell = case.shell();
-    enter(&mut shell, &format!("$zklock {SHORT} {} bash {job}", case.path()), &history, 1);
-    stop(&mut shell);
-    let next = case.lock(&[], ["bash", "-c", &history.job("next", 0.1)]).spawn();
-    case.wait_for_contenders(2);
-    wait_for_status(&case, case.path(), 0, "held", true);
-    wait_for_status(&case, case.path(), 1, "waiting", false);
-    pass_time(LONGER);
-    assert_eq!(history.sections().unwrap().len(), 1);
-    shell.run("bg", DEADLINE);
-    wait_for_status(&case, case.path(), 0, "held", false);
-    history.finish("first");
-    next.wait(DEADLINE).assert_code(0);
-    assert_eq!(history.exclusive_order(), ["first", "next"]);
-    shell.run("wait", DEADLINE);
-}
-
 /// One of two holders is stopped; the other slot is handed off as usual.
 #[test]
 fn a_stopped_slot_hinders_no_other() {

@@ -1,6 +1,6 @@
 //! A stopped command is ended when the lock is lost or revoked.
 
-use super::{SHORT, enter, nodes, script, stop};
+use super::{SHORT, enter, nodes, script, stop, wait_for_status};
 use crate::support::{Case, DEADLINE, Proxy, Zklock, shared, try_rows, wait_until};
 
 /// What a job does at TERM, after it has told the test.
@@ -57,6 +57,8 @@ fn a_lost_connection_ends_it_before_another_runs() {
     let next = Zklock::at(&shared().connect_string(), case.marker()).arg(case.path());
     let next = next.args(["--", "sh", "-c", &history.job("next", 0.3)]).spawn();
     case.wait_for_contenders(2);
+    wait_for_status(&case, case.path(), 0, "held", true);
+    wait_for_status(&case, case.path(), 1, "waiting", false);
     proxy.blackhole();
     next.wait(DEADLINE).assert_code(0);
     assert_eq!(history.exclusive_order(), ["first", "next"]);
