@@ -2,7 +2,8 @@
 //! libraries that zklock needs for that.
 
 use crate::support::{
-    Authority, Case, DEADLINE, Keys, Server, Zklock, end, has_namespaces, name_service, shared, wait_until,
+    Authority, Case, DEADLINE, Keys, Server, Zklock, end, has_namespaces, name_service, shared, try_rows,
+    wait_until,
 };
 use nix::sys::signal::Signal;
 use std::fs;
@@ -43,16 +44,6 @@ fn recorded_user(name: &str, services: &str) -> String {
     let record: serde_json::Value = serde_json::from_slice(record.as_ref()).expect("JSON");
     end(holder);
     record["user"].as_str().expect("a user").to_owned()
-}
-
-#[test]
-fn names_that_only_a_service_of_the_host_knows_are_found() {
-    if !has_namespaces("--mount", BIND) {
-        return;
-    }
-    let services = "passwd: sss zklock files systemd\n\
-         hosts: files mdns4_minimal zklock resolve [!UNAVAIL=return] dns myhostname\n";
-    assert_eq!(recorded_user(IN_MODULE, services), "module-user");
 }
 
 /// Without an answer, the user's number is recorded.
@@ -96,17 +87,21 @@ fn a_service_that_does_not_say_who_the_user_is_delays_nothing() {
     end(holder);
 }
 
+/// A host name, and the services for users and for hosts. To add a row, add a line.
+#[rustfmt::skip]
+const ROWS: &[(&str, &str, &str)] = &[
+    (IN_MODULE, "sss zklock files systemd", "files mdns4_minimal zklock resolve [!UNAVAIL=return] dns myhostname"),
+    (IN_FILE,   "sss files zklock systemd", "mdns4_minimal [NOTFOUND=return] files dns"),
+    (IN_FILE,   "files sss zklock systemd", "resolve [!UNAVAIL=return] files myhostname dns"),
+    (IN_FILE,   "sss zklock files systemd", "files myhostname resolve [!UNAVAIL=return] dns"),
+];
+
 #[test]
-fn services_that_the_host_lacks_are_skipped() {
-    if !has_namespaces("--mount", BIND) {
-        return;
-    }
-    for services in [
-        "passwd: sss files zklock systemd\nhosts: mdns4_minimal [NOTFOUND=return] files dns\n",
-        "passwd: files sss zklock systemd\nhosts: resolve [!UNAVAIL=return] files myhostname dns\n",
-        "passwd: sss zklock files systemd\nhosts: files myhostname resolve [!UNAVAIL=return] dns\n",
-    ] {
-        assert_eq!(recorded_user(IN_FILE, services), "module-user", "{services}");
+fn names_that_only_a_service_of_the_host_knows_are_found_and_services_that_it_lacks_are_skipped() {
+    if has_namespaces("--mount", BIND) {
+        try_rows(ROWS.iter().copied(), |(name, users, hosts)| {
+            assert_eq!(recorded_user(name, &format!("passwd: {users}\nhosts: {hosts}\n")), "module-user");
+        });
     }
 }
 
