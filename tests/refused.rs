@@ -211,6 +211,8 @@ const ROWS: &[Row] = &[
     ("status job", 125, "a lock path begins with '/'", ""),
     ("status PATH/", 125, "a path doesn't end with '/'", ""),
     ("status /zookeeper/quota", 125, "belongs to ZooKeeper", ""),
+    // A script must not take an unknown state for a free lock.
+    ("status --exit-code --watch PATH", 125, "cannot be used with", ""),
     ("status --openmetrics --json", 125, "cannot be used with", ""),
     ("status --openmetrics --watch", 125, "cannot be used with", ""),
     ("status --openmetrics --show-config", 125, "cannot be used with", ""),

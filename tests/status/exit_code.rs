@@ -44,10 +44,3 @@ fn a_persistent_node_holds_nothing() {
         case.observer().delete(&node);
     }
 }
-
-/// A script must not take an unknown state for a free lock.
-#[test]
-fn the_exit_code_is_125_if_the_state_is_unknown() {
-    let case = Case::new("exit-code-unknown");
-    status(&case, &["--exit-code", "--watch", case.path()]).assert_code(125);
-}

@@ -1,26 +1,17 @@
 //! The time since when a lock is held, beside the time when its holder queued.
 
 use super::{end, holder, json};
-use crate::support::{At, Case, DEADLINE, Proxy, Running, deaf_holder, end_deaf, op, shared, wait_until};
+use crate::support::{At, Case, DEADLINE, Proxy, deaf_holder, end_deaf, op, shared, wait_until};
 use jiff::Timestamp;
-use serde_json::Value;
 
-/// The contender at this position in `status --json`.
-fn contender(case: &Case, place: usize) -> Value {
-    json(case, &[case.path()])["locks"][0]["contenders"][place - 1].clone()
-}
-
-fn time(contender: &Value, field: &str) -> Timestamp {
-    contender[field].as_str().unwrap_or_else(|| panic!("no {field}: {contender}")).parse().unwrap()
-}
-
-/// Queues a contender behind the holder `first`, and ends that. Returns the new holder, and a time at which `first`
-/// still held the lock.
-#[track_caller]
-fn next_holder(case: &Case, first: Running) -> (Running, i64) {
+#[test]
+fn a_holder_that_waited_publishes_both_times() {
+    let case = Case::new("held-since");
+    let first = holder(&case, &[]);
     let next = case.lock(&[], ["sh", "-c", "echo running; exec sleep 60"]).spawn();
     case.wait_for_contenders(2);
-    let queued = case.observer().stat(&format!("{}/{}", case.path(), case.contenders()[1])).unwrap().ctime;
+    let node = format!("{}/{}", case.path(), case.contenders()[1]);
+    let queued = case.observer().stat(&node).unwrap().ctime;
     // The server's time, from a write while the first holder still exists.
     let clock = format!("{}-clock", case.path());
     case.observer().mkdirs(&clock);
@@ -33,22 +24,14 @@ fn next_holder(case: &Case, first: Running) -> (Running, i64) {
     case.observer().delete(&clock);
     end(first);
     next.wait_for_stdout("running", DEADLINE);
-    (next, before)
-}
-
-#[test]
-fn a_holder_that_waited_publishes_both_times() {
-    let case = Case::new("held-since");
-    let first = holder(&case, &[]);
-    let (next, before) = next_holder(&case, first);
     case.wait_for_held_since(1);
-    let seen = contender(&case, 1);
-    let node = format!("{}/{}", case.path(), case.contenders()[0]);
+    let seen = &json(&case, &[case.path()])["locks"][0]["contenders"][0];
+    let time = |field: &str| seen[field].as_str().unwrap().parse::<Timestamp>().unwrap().as_millisecond();
     let written = case.observer().stat(&node).unwrap().mtime;
-    let (since, held) = (time(&seen, "since"), time(&seen, "held_since"));
-    assert!(since.as_millisecond() + 1_000 <= held.as_millisecond(), "{seen}");
+    let (since, held) = (time("since"), time("held_since"));
+    assert!(since + 1_000 <= held, "{seen}");
     // The contender counts from when it hears of its node, which is a moment after the server's time.
-    assert!((before - 500..=written - 900).contains(&held.as_millisecond()), "{before} {written} {seen}");
+    assert!((before - 500..=written - 900).contains(&held), "{before} {written} {seen}");
     end(next);
 }
 
