@@ -1,4 +1,3 @@
 //! First come, first served: no contender overtakes another that it excludes, in any mixture of kinds.
 
-mod model;
 mod schedules;

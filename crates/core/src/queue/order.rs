@@ -251,8 +251,11 @@ mod tests {
     }
 
     fn of(mode: Mode, sequence: i32) -> String {
-        let id = Uuid::from_u128(sequence.unsigned_abs().into());
-        format!("{}{sequence:010}", prefix(Family::Curator, mode, id))
+        named(Family::Curator, mode, sequence)
+    }
+
+    fn named(family: Family, mode: Mode, sequence: i32) -> String {
+        format!("{}{sequence:010}", prefix(family, mode, Uuid::from_u128(sequence.unsigned_abs().into())))
     }
 
     /// A decision to wait, without the holder's name.
@@ -277,38 +280,30 @@ mod tests {
     #[test]
     fn readers_run_together_and_wait_for_the_nearest_writer() {
         use Mode::{Exclusive, Shared};
-        let queue =
-            [of(Shared, 1), of(Shared, 2), of(Exclusive, 3), of(Exclusive, 4), of(Shared, 5), of(Shared, 6)];
-        let decisions: Vec<Decision> = queue.iter().map(|own| decide(&queue, own)).collect();
-        let writer = |n| of(Exclusive, n);
-        assert_eq!(
-            decisions,
-            [
-                Decision::Hold,
-                Decision::Hold,
-                waits(&[of(Shared, 2)], 2),
-                waits(&[writer(3)], 3),
-                waits(&[writer(4)], 2),
-                waits(&[writer(4)], 2),
-            ]
-        );
+        for family in [Family::Curator, Family::CuratorRw, Family::Kazoo] {
+            let modes = [Shared, Shared, Exclusive, Exclusive, Shared, Shared, Exclusive];
+            let queue: Vec<String> = (0..).zip(modes).map(|(n, mode)| named(family, mode, n)).collect();
+            // The contender that each watches, and how many are in its way.
+            let expected = [None, None, Some((1, 2)), Some((2, 3)), Some((3, 2)), Some((3, 2)), Some((5, 6))];
+            for (own, expected) in queue.iter().zip(expected) {
+                let waiting =
+                    expected.map(|(nearest, ahead): (usize, _)| waits(&queue[nearest..=nearest], ahead));
+                assert_eq!(decide(&queue, own), waiting.unwrap_or(Decision::Hold), "{own}");
+            }
+        }
     }
 
     #[test]
     fn a_semaphore_has_as_many_holders_as_slots_and_its_first_waiter_watches_them() {
-        let queue: Vec<String> = (1..=5).map(|n| of(Mode::Slots(2), n)).collect();
-        let decisions: Vec<Decision> = queue.iter().map(|own| decide(&queue, own)).collect();
-        let slot = |n: usize| queue[n - 1].clone();
-        assert_eq!(
-            decisions,
-            [
-                Decision::Hold,
-                Decision::Hold,
-                waits(&[slot(2), slot(1)], 2),
-                waits(&[slot(3)], 3),
-                waits(&[slot(4)], 4),
-            ]
-        );
+        for (slots, holders) in (2..=6).zip(2..) {
+            let queue: Vec<String> = (0..9).map(|n| of(Mode::Slots(slots), n)).collect();
+            for (place, own) in queue.iter().enumerate() {
+                let watched = if place == holders { holders } else { 1 };
+                let nearest: Vec<String> = queue[..place].iter().rev().take(watched).cloned().collect();
+                let expected = if place < holders { Decision::Hold } else { waits(&nearest, place) };
+                assert_eq!(decide(&queue, own), expected, "{own}");
+            }
+        }
     }
 
     #[test]
