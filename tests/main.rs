@@ -6,7 +6,7 @@
 //! |---|---|
 //! | words, options and settings | [`command_line`], [`command_size`], [`options`], [`configuration`], [`refused`], [`special_files`] |
 //! | help for the user | [`completion`], [`manual_page`], [`messages`] |
-//! | the queue and its nodes | [`fairness`], [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`counter_end`] |
+//! | the queue and its nodes | [`requests`], [`wakeups`], [`lock_nodes`], [`foreign_children`], [`counter_end`] |
 //! | who excludes whom, and kinds of locks | [`queues`], [`several_locks`], [`busy`], [`nesting`], [`once_per`] |
 //! | the command, from start to end | [`signals`], [`inherited`], [`ctrl_z`], [`terminal`], [`runners`], [`exit_codes`], [`release`], [`sockets`] |
 //! | the command is stopped | [`stopping`], [`revoke`] |
@@ -41,7 +41,6 @@ mod documentation;
 mod exit_codes;
 mod failing_calls;
 mod failures;
-mod fairness;
 mod faked_clock;
 mod faults;
 mod foreign_children;

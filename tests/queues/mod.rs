@@ -1,7 +1,7 @@
 //! Who excludes whom, and who runs when: zklocks of every kind, the other version of zklock, Curator, kazoo.
 //!
 //! [`pairs`] has a row for each two that meet on a path, and tries it in every way. [`stories`] has a row for each course of
-//! a queue. Parties are written in these words:
+//! a queue, and [`schedules`] one for each mixture of kinds that is drawn. Parties are written in these words:
 //!
 //! | words | party |
 //! |---|---|
@@ -17,11 +17,13 @@ mod neighbours;
 mod pairs;
 mod party;
 mod queue;
+mod schedules;
 mod slots;
 mod stories;
 
 pub(crate) use pairs::try_pairs;
 pub(crate) use queue::{Cause, Queue};
+pub(crate) use schedules::try_schedules;
 pub(crate) use stories::try_stories;
 
 use crate::support::Version;

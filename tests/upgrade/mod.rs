@@ -6,9 +6,8 @@
 
 mod nested;
 mod records;
-mod soak;
 
-use crate::queues::{Cause, Queue, try_pairs, try_stories};
+use crate::queues::{Cause, Queue, try_pairs, try_schedules, try_stories};
 use crate::support::Version::{Other, This};
 use crate::support::{Case, Version, Zklock, has_other_version};
 use std::os::unix::fs::PermissionsExt;
@@ -34,6 +33,11 @@ fn two_versions_exclude_each_other_share_or_refuse() {
 #[test]
 fn two_versions_run_in_turn() {
     in_both_orders(try_stories);
+}
+
+#[test]
+fn two_versions_never_overtake_or_join_what_they_exclude() {
+    in_both_orders(try_schedules);
 }
 
 /// Whom a holder signals concerns no other contender. The other version may not know the option.
