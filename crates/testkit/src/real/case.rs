@@ -14,8 +14,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 use zookeeper::Permission;
 
-/// How long nodes and processes may take to disappear after a test. They should disappear immediately, but a busy
-/// machine needs a moment. It is shorter than the usual session, whose end would delete a node that was left.
+/// How long nodes and processes may take to disappear after a test. It is shorter than the usual session,
+/// whose end would delete a node that was left.
 const AFTERWARDS: Duration = Duration::from_secs(15);
 
 /// A lock path for one test, and everything that the test needs to use it. When a test has passed, dropping the case
