@@ -12,8 +12,8 @@ use std::time::Duration;
 const SYNC_LIMIT: u32 = 60;
 const SESSION: &str = "7";
 
-/// A server that is elected and has no followers waits `initLimit` ticks before it votes again: 5 s here. On a busy
-/// machine that happens several times in a row, each time for 5 s.
+/// A server that is elected and has no followers waits `initLimit` ticks before it votes again: 5 s here. That may
+/// happen several times in a row.
 const ELECTIONS: Duration = Duration::from_mins(1);
 
 /// A holder whose zone has only one server, and the next contender on another server.
