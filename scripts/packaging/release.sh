@@ -29,15 +29,15 @@ make_reproducible() {
     clones=("$work/a" "$work/a/longer/way/to/b")
     mkdir "$work/cargo"
     ln -s "${CARGO_HOME:-$HOME/.cargo}"/{registry,config.toml} "$work/cargo"
-    all_in "${clones[0]}"
-    (umask 027 && CARGO_HOME=$work/cargo all_in "${clones[1]}")
+    all_in "$root" "${clones[0]}"
+    (umask 027 && CARGO_HOME=$work/cargo all_in "${clones[@]}")
     diff "${clones[@]/%//$result}" >&2 || fail "two builds of the same commit differ; see above"
     cat "${clones[0]}/$result"
 }
 
-# all_in DIRECTORY: makes all packages in a new clone there.
+# all_in SOURCE DIRECTORY: makes all packages in a new clone there.
 all_in() {
-    git clone --quiet "$root" "$1"
-    mkdir -p "$root/.tools" && ln -s "$root/.tools" "$1/.tools"
-    (unset CARGO_TARGET_DIR && "$1/scripts/package" release) >&2
+    git clone --quiet "$1" "$2"
+    mkdir -p "$root/.tools" && ln -s "$root/.tools" "$2/.tools"
+    (unset CARGO_TARGET_DIR && "$2/scripts/package" release) >&2
 }
