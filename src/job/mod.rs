@@ -164,12 +164,15 @@ impl Job {
     /// Sends this signal to all of the job but its leader that are in such a group, without what is below others than
     /// these.
     fn signal_others(&self, signal: i32, is_meant: &dyn Fn(Pid) -> bool, goes_below: &dyn Fn(Pid) -> bool) {
-        // A process that loses its parent during a scan is in neither list; the next scan finds it.
+        // A process that loses its parent during a scan is in neither list; the next scan finds it. So one scan that finds
+        // nothing new proves nothing: the leader's children lose it while it ends.
         let mut seen = HashSet::from([self.leader]);
+        let mut in_vain = 0;
         for _ in 0..SCANS {
             let mut new = descendants::with_descendants(self.children.list().unwrap_or_default(), goes_below);
             new.retain(|&pid| seen.insert(pid));
-            if new.is_empty() {
+            in_vain = if new.is_empty() { in_vain + 1 } else { 0 };
+            if in_vain == 2 {
                 break;
             }
             for pid in new.into_iter().filter(|&pid| getpgid(Some(pid)).is_ok_and(is_meant)) {
