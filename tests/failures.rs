@@ -1,7 +1,7 @@
 //! Servers that can't be used, in every call: zklock says what each of them said, in time, and runs nothing.
 //!
-//! A row is a connect string, a call, and what zklock says. To add one, write it below; [`Servers`] says what the names stand
-//! for.
+//! A row is a connect string, a call, and what zklock says. Its code is 125. To add one, write it
+//! below; [`Servers`] says what the names stand for.
 
 use crate::support::{
     Case, DEADLINE, Ensemble, LATE, Proxy, Server, ServerBuilder, Zklock, free_port, new_marker, shared,

@@ -1,6 +1,7 @@
 //! Two that meet on a path: does the first exclude the second, do they share the lock, or is the second refused?
 //!
-//! A row has those that hold the lock, those that each come next, and what then happens.
+//! A row has those that hold the lock, those that each come next, and what then happens. [`ROWS`] are zklocks, which
+//! two versions try too, and [`NEIGHBOURS`] others.
 
 use super::party::{Kind, Spec};
 use super::stories::take_steps;
