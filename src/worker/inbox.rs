@@ -135,7 +135,8 @@ impl Events {
 impl Sources {
     fn read(&self, worker: &WorkerSide, emit: impl Fn(Input)) -> Result<()> {
         let [signals, socket] = self.readable.take();
-        while socket && !self.monitor_died.get() {
+        // Before a change of a child: a stop of the command is outdated if zklock was continued before.
+        while (socket || signals) && !self.monitor_died.get() {
             match worker.receive().context("can't read from zklock's first process")? {
                 Received::Message(Order::Signal(signal)) => emit(Input::Signal(signal)),
                 Received::Message(Order::Key(signal)) => emit(Input::Key(signal)),
