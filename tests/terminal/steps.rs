@@ -5,7 +5,7 @@ use crate::support::{
     is_alive, is_stopped, pass_time, processes_of, signal_printer, try_for, wait_for, wait_until, worker_of,
 };
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, getsid};
+use nix::unistd::{Pid, getpgid, getsid};
 use std::fs;
 use std::time::Duration;
 
@@ -49,7 +49,11 @@ impl Scene {
     pub(super) fn step(&mut self, step: &str) {
         let terminal = self.shell.terminal();
         match step.split_once(' ').unwrap_or((step, "")) {
-            ("^C" | "^\\" | "^D", "") => terminal.send(&[step.as_bytes()[1] & 0x1f]),
+            ("^C" | "^\\" | "^D", "") => {
+                // The worker is in zklock's group while it starts the command, and then forwards the key, too.
+                wait_until("the worker to leave the group", DEADLINE, || self.no_worker_gets_keys());
+                self.shell.terminal().send(&[step.as_bytes()[1] & 0x1f]);
+            }
             // The answer to a line comes after the prompt of `bg`, which may be late.
             ("^C", "at the prompt") => {
                 self.shell.code(DEADLINE);
@@ -181,6 +185,12 @@ impl Scene {
         let all = all.filter(|(_, name)| !name.starts_with(WORKER)).map(|(pid, _)| pid);
         let shell = self.shell.pid();
         all.filter(|pid| *pid != shell && getsid(Some(*pid)) == Ok(shell)).collect()
+    }
+
+    fn no_worker_gets_keys(&self) -> bool {
+        let all = processes_of(self.case.marker()).into_iter();
+        let mut workers = all.filter(|(_, name)| name.starts_with(WORKER));
+        workers.all(|(pid, _)| getpgid(Some(pid)) != Ok(self.shell.foreground()))
     }
 
     fn sleepers(&self) -> usize {

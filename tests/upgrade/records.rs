@@ -97,7 +97,6 @@ fn a_revoked_holder_that_continues_is_shown_by_both_versions() {
             assert_eq!((&shown["label"], &shown["pid"]), (&"stays".into(), &holder.pid().as_raw().into()));
             assert!(shown["revoked_by"].is_string(), "{version:?}: {shown}");
         }
-        // A forced stop is under way: this one kills at once.
         end_deaf(holder);
     });
 }

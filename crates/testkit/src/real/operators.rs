@@ -38,6 +38,8 @@ pub fn deaf_holder(case: &Case, options: &[&str]) -> Running {
 /// Ends such a holder once its lock is revoked or lost: a second TERM sends KILL.
 #[track_caller]
 pub fn end_deaf(holder: Running) {
+    // A signal before the forced stop would only be forwarded.
+    holder.wait_for_line("revoked by", DEADLINE);
     holder.signal(Signal::SIGTERM);
     holder.wait(DEADLINE).assert_code(123);
 }
