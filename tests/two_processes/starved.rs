@@ -24,6 +24,7 @@ fn with_a_small_quota_zklock_stops_its_command_before_the_next_begins() {
     next.wait(DEADLINE).assert_code(0);
     link.pass();
     drop(quota);
-    first.wait(DEADLINE).assert_code(123).assert_stderr("the lock is lost");
+    // Whichever of the two processes gets time first does it.
+    first.wait(DEADLINE).assert_code(123).assert_stderr("stopped");
     assert_eq!(history.exclusive_order(), ["first", "next"]);
 }
