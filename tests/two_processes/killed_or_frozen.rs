@@ -211,8 +211,11 @@ fn try_row((options, what, when, ends, says): Row) {
     }
     let is_left = |(_, name): &(Pid, String)| !name.starts_with("perl");
     let is_over = || !processes_of(case.marker()).iter().any(is_left);
-    // One that was just killed has no name for a moment. Who lives when the next contender runs was asked before.
-    wait_until("the end of all", HAND_OFF, is_over);
+    if ends == Err(SIGKILL) {
+        wait_until("the end of all", HAND_OFF, is_over);
+    } else {
+        assert!(is_over(), "{:?}", processes_of(case.marker()));
+    }
 }
 
 /// The unrelated children that are alive.

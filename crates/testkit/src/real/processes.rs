@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 /// The processes that inherited `marker`, each as its id and command line. Zombies aren't found, because they no longer
-/// have an environment.
+/// have an environment, nor one that loses its memory while it is read: it has no command line any more.
 pub fn processes_of(marker: &str) -> Vec<(Pid, String)> {
     let wanted = format!("{MARKER}={marker}");
     let entries = fs::read_dir("/proc").expect("/proc");
@@ -22,6 +22,7 @@ pub fn processes_of(marker: &str) -> Vec<(Pid, String)> {
             environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
         })
         .map(|pid| (Pid::from_raw(pid), command_line(pid)))
+        .filter(|(_, name)| !name.is_empty())
         .collect()
 }
 
