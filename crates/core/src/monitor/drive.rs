@@ -23,7 +23,7 @@ pub trait MonitorSources {
     /// The current time.
     fn now(&self) -> BootTime;
 
-    /// The next signal that was relayed to the worker.
+    /// Relays the signals that have come to the worker, and returns the next one of which the core doesn't know yet.
     fn relayed(&mut self) -> Option<i32>;
 
     /// How the worker ended, if it has. Reaps it.
