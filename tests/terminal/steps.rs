@@ -212,14 +212,12 @@ impl Scene {
         let victims = match victim {
             "monitor" => vec![zklock],
             "worker" => vec![worker],
-            // The shell sees the end of zklock, and not that it is stopped.
+            // A worker that stands still doesn't act. The shell would see a stop of the other process.
             "both" => vec![zklock, worker],
             _ => vec![command],
         };
         if victim == "both" {
-            for pid in victims.iter().rev() {
-                freeze(*pid);
-            }
+            freeze(worker);
         }
         for pid in &victims {
             kill(*pid, Signal::SIGKILL).expect("a process");
