@@ -23,7 +23,9 @@ fn in_background(case: &Case, words: &str) -> (Shell, Pid) {
     let mut shell = case.shell();
     shell.run("stty cols 250 tostop", DEADLINE);
     shell.run(&format!("$zklock {words} &"), DEADLINE);
-    let pid = shell.run("echo $!", DEADLINE).trim().parse().expect("a pid");
+    // Beside messages of zklock.
+    let said = shell.run("echo $!", DEADLINE);
+    let pid = said.lines().find_map(|line| line.trim().parse().ok()).expect("a pid");
     (shell, Pid::from_raw(pid))
 }
 
