@@ -69,7 +69,7 @@ pub struct LockOptions {
     #[arg(short = 'w', long, value_name = "SECS", visible_alias = "wait", help_heading = "Waiting", value_parser = duration::parse)]
     pub timeout: Option<Duration>,
 
-    /// In a long wait, say every SECS who holds the lock
+    /// In a long wait, say every SECS who is just ahead
     ///
     /// Not where a terminal shows it anyway.
     #[arg(long, value_name = "SECS", help_heading = "Waiting", hide_short_help = true, value_parser = values::positive_time)]
