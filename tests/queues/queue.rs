@@ -235,7 +235,8 @@ impl Queue {
             let zklock = self.case.zklock().program(self.versions[1].program());
             zklock.args(["revoke", self.case.path(), "--all"]).args(&self.options).run().assert_code(0);
         }
-        for number in numbers {
+        // Backwards: a waiter must be gone before it can follow the one ahead of it.
+        for number in numbers.iter().rev() {
             if matches!(cause, Cause::Delete | Cause::Force) {
                 self.deposed.extend(self.printed("running ", *number));
             }
