@@ -66,7 +66,7 @@ fn a_session_on_a_slow_connection_is_connected_again() {
 #[test]
 fn the_proposed_session_timeout_works() {
     let (_proxy, case) = behind("slow-line-better", ms(350));
-    let mut outputs = (0..4).map(|_| {
+    let mut outputs = (0..20).map(|_| {
         let refused = case.lock(&["--session-timeout", "4"], ["echo", "ran"]).run();
         let timeout = proposal(&refused.assert_code(125).stderr).to_string();
         // Longer than a lease that isn't renewed.
