@@ -239,6 +239,9 @@ mod tests {
     }
 
     proptest! {
+        // Of the usual 256, three in four runs found a wrong margin in `rides`.
+        #![proptest_config(ProptestConfig::with_cases(2_048))]
+
         /// On a line that takes between its quickest answer and a twentieth longer, for a contender that was first at once
         /// or has waited.
         #[test]
