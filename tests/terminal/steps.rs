@@ -213,12 +213,12 @@ impl Scene {
             "monitor" => vec![zklock],
             "worker" => vec![worker],
             // A worker that stands still doesn't act. The shell would see a stop of the other process.
-            "both" => vec![zklock, worker],
+            "both" => {
+                freeze(worker);
+                vec![zklock, worker]
+            }
             _ => vec![command],
         };
-        if victim == "both" {
-            freeze(worker);
-        }
         for pid in &victims {
             kill(*pid, Signal::SIGKILL).expect("a process");
         }
