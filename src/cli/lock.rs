@@ -92,6 +92,8 @@ pub struct LockOptions {
     pub signal: i32,
 
     /// Send KILL this long after that signal
+    ///
+    /// Also the longest time for which the lock waits for the process group of a command that a signal ended.
     #[arg(long, value_name = "SECS", default_value = "5s", hide_short_help = true, help_heading = "Command", value_parser = duration::parse)]
     pub kill_after: Duration,
 

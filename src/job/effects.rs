@@ -21,10 +21,10 @@ impl Job {
             Effect::SignalAll(signal) => self.signal_all(signal)?,
             Effect::ContinueStopped => self.continue_stopped(),
             Effect::Resume => self.resume(),
-            Effect::LookAtChildren { all } => {
+            Effect::LookAtChildren(reach) => {
                 self.reap_orphans();
                 let leader = self.observe().context("can't observe the command")?;
-                let none_left = all && self.none_left();
+                let none_left = Some(reach).filter(|&reach| self.none_left(reach));
                 return Ok(Some(Input::Children { leader, none_left }));
             }
             Effect::Kill { latest } => {

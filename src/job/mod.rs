@@ -19,7 +19,7 @@ use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::{Pid, getpgid, setsid};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use zklock_core::exit::Exit;
-use zklock_core::run::LeaderChange;
+use zklock_core::run::{LeaderChange, Reach};
 use zklock_core::time::BootTime;
 
 pub use self::become_command::become_command;
@@ -106,10 +106,15 @@ impl Job {
         Ok(change(WaitIdOptions::CONTINUED).map(|_| LeaderChange::Continued))
     }
 
-    /// Whether no process of the job is left except the leader, which waits to be reaped.
-    fn none_left(&self) -> bool {
+    /// Whether nobody of these is left except the leader, which waits to be reaped.
+    fn none_left(&self, reach: Reach) -> bool {
         let is_fine = |&child: &Pid| child == self.leader;
-        self.children.list().is_some_and(|children| children.iter().all(is_fine)) && sys::is_dead(self.leader)
+        let are_gone = match reach {
+            Reach::Leader => false,
+            Reach::Group => !self.signal_group_others(None),
+            Reach::All => self.children.list().is_some_and(|children| children.iter().all(is_fine)),
+        };
+        are_gone && sys::is_dead(self.leader)
     }
 
     /// Kills the processes of the job that are left. Other zklocks among them get a little time to release their locks,
@@ -146,7 +151,7 @@ impl Job {
     fn signal_group(&mut self, signal: i32) -> Result<()> {
         if self.shares_group() {
             self.signal_leader(signal)?;
-            self.signal_others(signal, &|group| group == self.group, &|pid| !descendants::is_worker(pid));
+            self.signal_group_others(Some(signal));
             return Ok(());
         }
         // The leader of a session can't leave its group.
@@ -157,17 +162,27 @@ impl Job {
     /// Sends this signal to every process of the job, including those that left its group.
     fn signal_all(&mut self, signal: i32) -> Result<()> {
         self.signal_group(signal)?;
-        self.signal_others(signal, &|group| group != self.group, &|_| true);
+        self.signal_others(Some(signal), &|group| group != self.group, &|_| true);
         Ok(())
     }
 
-    /// Sends this signal to all of the job but its leader that are in such a group, without what is below others than
-    /// these.
-    fn signal_others(&self, signal: i32, is_meant: &dyn Fn(Pid) -> bool, goes_below: &dyn Fn(Pid) -> bool) {
+    /// Sends this signal, if any, to the job's processes in its group but its leader. Returns whether there is one.
+    fn signal_group_others(&self, signal: Option<i32>) -> bool {
+        self.signal_others(signal, &|group| group == self.group, &|pid| !descendants::is_worker(pid))
+    }
+
+    /// Sends this signal, if any, to all of the job but its leader that are in such a group, without what is below others
+    /// than these. Returns whether there is one.
+    fn signal_others(
+        &self,
+        signal: Option<i32>,
+        is_meant: &dyn Fn(Pid) -> bool,
+        goes_below: &dyn Fn(Pid) -> bool,
+    ) -> bool {
         // A process that loses its parent during a scan is in neither list; the next scan finds it. So one scan that finds
         // nothing new proves nothing: the leader's children lose it while it ends.
         let mut seen = HashSet::from([self.leader]);
-        let mut in_vain = 0;
+        let (mut in_vain, mut any) = (0, false);
         for _ in 0..SCANS {
             let mut new = descendants::with_descendants(self.children.list().unwrap_or_default(), goes_below);
             new.retain(|&pid| seen.insert(pid));
@@ -176,9 +191,11 @@ impl Job {
                 break;
             }
             for pid in new.into_iter().filter(|&pid| getpgid(Some(pid)).is_ok_and(is_meant)) {
-                let _ = sys::send(pid, signal);
+                any = true;
+                let _ = signal.map(|signal| sys::send(pid, signal));
             }
         }
+        any
     }
 
     /// Sends this signal to the leader alone, whatever group it has joined.

@@ -3,9 +3,9 @@
 use super::{ENDING, Family, WHO, got};
 use crate::support::{
     Case, DEADLINE, Place, command_of, freeze, is_alive, is_stopped, pass_time, signal_counter, start, thaw,
-    wait_until,
+    try_rows, wait_until,
 };
-use nix::libc::{self, SIGCONT, SIGINT, SIGKILL, SIGTERM};
+use nix::libc::{self, SIGCONT, SIGHUP, SIGINT, SIGKILL, SIGTERM};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -139,7 +139,7 @@ fn a_command_that_joined_another_process_group_gets_each_signal_once() {
     revoke(&case);
     terminal.expect(&format!("got {SIGTERM}\r\n"), DEADLINE);
     let count = |signal| terminal.text().matches(&format!("got {signal}\r\n")).count();
-    let counts = [SIGTERM, SIGINT, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, RTMIN + 3].map(count);
+    let counts = [SIGTERM, SIGINT, SIGHUP, libc::SIGQUIT, libc::SIGUSR1, RTMIN + 3].map(count);
     assert_eq!(counts, [2, 1, 1, 1, 1, 1], "{}", terminal.text());
     send(SIGINT);
     assert_eq!(terminal.wait(DEADLINE).code(), Some(123));
@@ -193,5 +193,71 @@ fn a_signal_that_kills_a_single_child_reaches_the_others() {
         running.wait_for_stdout("up", DEADLINE);
         revoke(&case);
         running.wait(DEADLINE).assert_code(123);
+    }
+}
+
+/// The first process dies of a signal; its child ends a second after one, and notes it in a file, or ignores it.
+fn a_tool_that_outlives_it(file: &str) -> [&str; 4] {
+    let script = "$| = 1; if (fork == 0) { \
+                  $SIG{$_} = sub { if ($ARGV[0]) { select undef, undef, undef, 1; open F, '>', $ARGV[0]; exit } } for qw(TERM INT HUP); \
+                  print \"ready $$\\n\"; sleep 1 while 1 } sleep 600";
+    ["perl", "-e", script, file]
+}
+
+/// As a shell dies of TERM before the tool that it waits for, which still works.
+#[test]
+fn the_lock_is_kept_until_the_group_of_a_command_that_a_signal_ended_has_ended() {
+    let places: Vec<Place> = Place::possible().collect();
+    let rows = [
+        (Place::Plain, SIGTERM, true, None),
+        (Place::Plain, SIGINT, true, Some("--single-child")),
+        (Place::Plain, SIGTERM, false, None),
+        (Place::Terminal, SIGHUP, true, None),
+        (Place::Terminal, SIGTERM, false, None),
+        (Place::Pid1, SIGTERM, true, None),
+    ];
+    try_rows(
+        rows.into_iter().filter(|(place, ..)| places.contains(place)),
+        |(place, signal, to_zklock, option)| {
+            let case = Case::new("tool-ends");
+            let file = case.dir().join("ended").display().to_string();
+            let options: Vec<&str> = ["--kill-after", "600"].into_iter().chain(option).collect();
+            let running = place.start(case.lock(&options, a_tool_that_outlives_it(&file)));
+            running.wait_for("ready ");
+            let next = case.lock(&[], ["test", "-e", &file]).spawn();
+            case.wait_for_contenders(2);
+            let pid = if to_zklock { running.pid() } else { command_of(running.pid()) };
+            sys::send(pid, signal).expect("the process");
+            place.assert_died(&running.wait(), signal);
+            next.wait(DEADLINE).assert_code(0);
+        },
+    );
+}
+
+#[test]
+fn what_ignores_the_signal_that_ended_its_command_is_waited_for_during_the_grace_only() {
+    let case = Case::new("tool-ignores");
+    for (grace, is_revoked) in [("1.5", false), ("600", true)] {
+        let running = case.lock(&["--kill-after", grace], a_tool_that_outlives_it("")).spawn();
+        let tool = pid_in(&running.wait_for_stdout("ready ", DEADLINE));
+        running.signal(Signal::SIGTERM);
+        running.wait_for_line(
+            "perl was ended by a signal, but processes of its group run on; the lock is kept",
+            DEADLINE,
+        );
+        if is_revoked {
+            revoke(&case);
+            running.wait_for_line("TERM now, KILL in 10 min", DEADLINE);
+            running.signal(Signal::SIGTERM);
+            running.wait(DEADLINE).assert_code(123);
+            assert!(!is_alive(tool));
+        } else {
+            let output = running.wait(DEADLINE);
+            output
+                .assert_signal(Signal::SIGTERM)
+                .assert_stderr("left run on, and the lock is released beside them");
+            assert!(output.elapsed >= Duration::from_millis(1_500), "{output}");
+            kill(tool, Signal::SIGKILL).expect("it lives on");
+        }
     }
 }

@@ -82,11 +82,9 @@ pub enum JobEffect {
     ContinueStopped,
     /// Continue them, if the command's first process is still stopped and hasn't been continued meanwhile.
     Resume,
-    /// Reap orphans, and check the command. Answered immediately by [`Input::Children`].
-    LookAtChildren {
-        /// Whether to check if any process of the command is left.
-        all: bool,
-    },
+    /// Reap orphans, and check the command's first process and whether others are left. Answered immediately by
+    /// [`Input::Children`].
+    LookAtChildren(Reach),
     /// Kill every process of the job. Answered immediately by [`Input::KillRound`].
     Kill {
         /// Until when other zklocks among these processes may release their locks.
@@ -94,6 +92,17 @@ pub enum JobEffect {
     },
     /// Reap the command's first process; nothing is signalled after this. Answered immediately by [`Input::Reaped`].
     Reap,
+}
+
+/// Some of the command's processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Its first process.
+    Leader,
+    /// Those in its process group.
+    Group,
+    /// Every descendant.
+    All,
 }
 
 impl From<JobEffect> for Effect {

@@ -6,6 +6,7 @@ use crate::queue::contender::AttemptIds;
 use crate::queue::record::Record;
 #[cfg(doc)]
 use crate::run::Effect;
+use crate::run::Reach;
 use crate::time::BootTime;
 
 /// An event.
@@ -31,8 +32,8 @@ pub enum Input {
     Children {
         /// A change of the command's first process.
         leader: Option<LeaderChange>,
-        /// Whether that process is the only one left of the command. Only if requested.
-        none_left: bool,
+        /// Of whom no other process is left, if that was requested and is so.
+        none_left: Option<Reach>,
     },
     /// Answer to [`JobEffect::Kill`](super::JobEffect::Kill).
     KillRound(KillRound),

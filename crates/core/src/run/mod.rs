@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use self::claim::{Claim, Session};
 pub use self::drive::{Driver, Turn};
-pub use self::effect::{Effect, End, JobEffect, Notification};
+pub use self::effect::{Effect, End, JobEffect, Notification, Reach};
 pub use self::input::{Input, Introduction, KillRound, LeaderChange};
 pub use self::nested::Variables;
 pub use self::plan::{Plan, Surroundings};

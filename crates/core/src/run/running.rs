@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::JobEffect::LookAtChildren;
 use super::progress::{EXTENSION, Shown, Wait, tell_manager};
 use super::supervisor::{JobEnd, JobInput, Supervisor};
-use super::{Context, Effect, Input, KillRound, LONGEST_REST, LeaderChange, Next, Plan};
+use super::{Context, Effect, Input, KillRound, LONGEST_REST, LeaderChange, Next, Plan, Reach};
 use crate::exit::{self, Exit};
 use crate::lease::Lease;
 use crate::loss::{Loss, Silence};
@@ -14,6 +14,7 @@ use crate::path::LockPath;
 use crate::queue::contender::ContentionError;
 use crate::queue::event::Event;
 use crate::run::claim::{Claim, Session};
+use crate::server_wait::NOTICEABLE;
 use crate::signal::{self, SIGTTIN, SIGTTOU, ends_waiting};
 use crate::text::time;
 use crate::time::BootTime;
@@ -24,6 +25,9 @@ const RECORD_HELD_AFTER: Duration = Duration::from_secs(1);
 
 /// How long the monitor leaves KILL to this process. By then a process that is left is known to be stuck.
 const LONGEST_KILLING: Duration = Duration::from_secs(2);
+
+/// How often zklock checks the rest of the command's group, whose end no event may announce.
+const LOOK_AT_THE_REST: Duration = Duration::from_millis(100);
 
 /// The running command, its lease, and what is known of its loss.
 #[derive(Debug)]
@@ -36,6 +40,8 @@ pub(super) struct Running {
     /// When to kill again, whether a process is left that may never end, and when the first round was.
     kill_again_at: Option<BootTime>,
     stuck: bool,
+    /// Whether it was said that the rest of the command's group is awaited.
+    told_of_the_rest: bool,
     killed_at: Option<BootTime>,
     /// The deadline that the monitor was shown last.
     deadline: Option<BootTime>,
@@ -51,6 +57,7 @@ impl Running {
             surely_lost: false,
             kill_again_at: None,
             stuck: false,
+            told_of_the_rest: false,
             killed_at: None,
             deadline: None,
             record_held_at: Some(ctx.now + RECORD_HELD_AFTER),
@@ -74,7 +81,7 @@ impl Running {
                 // After a certain loss another contender may hold the lock already: there is no time left.
                 let lease = ctx.state.claim.lease().filter(|_| !self.surely_lost);
                 let latest = lease.map_or(ctx.now, Lease::take_over_at);
-                self.happened(JobInput::Tick { latest }, ctx);
+                self.time_passed(latest, ctx);
             }
             Input::Signal(signal) => {
                 if ends_waiting(signal) && self.supervisor.end().is_none() {
@@ -84,7 +91,7 @@ impl Running {
             }
             Input::Key(signal) => self.happened(JobInput::Key(signal), ctx),
             Input::MonitorDied => self.lose(Loss::MonitorDied, ctx),
-            Input::Child => ctx.emit(Effect::Job(LookAtChildren { all: self.supervisor.is_stopping() })),
+            Input::Child => ctx.emit(Effect::Job(LookAtChildren(self.supervisor.awaits()))),
             Input::Children { leader, none_left } => self.children(leader, none_left, ctx),
             Input::KillRound(round) => self.killed(round, ctx),
             Input::Reaped(exit) => return self.reaped(exit, ctx),
@@ -182,7 +189,7 @@ impl Running {
         self.lost.get_or_insert((loss, path));
     }
 
-    fn children(&mut self, leader: Option<LeaderChange>, none_left: bool, ctx: &mut Context<'_>) {
+    fn children(&mut self, leader: Option<LeaderChange>, none_left: Option<Reach>, ctx: &mut Context<'_>) {
         if let Some(change) = leader {
             let was_stopping = self.supervisor.is_stopping();
             self.happened(JobInput::Leader(change), ctx);
@@ -194,9 +201,29 @@ impl Running {
                 ctx.say(Message::step("killed", text).with("command", command));
             }
         }
-        if none_left && self.supervisor.is_stopping() {
-            self.happened(JobInput::NoneLeft, ctx);
+        if let Some(reach) = none_left {
+            self.happened(JobInput::NoneLeft(reach), ctx);
         }
+    }
+
+    /// Time has passed. Other zklocks among killed processes may release their locks until `latest`.
+    fn time_passed(&mut self, latest: BootTime, ctx: &mut Context<'_>) {
+        let rest_until = self.supervisor.rest_until();
+        self.happened(JobInput::Tick { latest }, ctx);
+        let Some(left) = rest_until.map(|until| ctx.now.until(until)) else { return };
+        let command = ctx.plan.command.as_str();
+        let text = if self.supervisor.end().is_some() {
+            format!("processes that {command} has left run on, and the lock is released beside them")
+        } else if ctx.plan.kill_after.saturating_sub(left) >= NOTICEABLE && !self.told_of_the_rest {
+            self.told_of_the_rest = true;
+            let left = time(left);
+            format!(
+                "{command} was ended by a signal, but processes of its group run on; the lock is kept until they end, at most {left} more"
+            )
+        } else {
+            return;
+        };
+        ctx.say(Message::warning("warning", text).with("reason", "left_in_group").with("command", command));
     }
 
     fn killed(&mut self, round: KillRound, ctx: &mut Context<'_>) {
@@ -204,7 +231,7 @@ impl Running {
         (self.kill_again_at, self.stuck) = (next, stuck);
         self.killed_at.get_or_insert(ctx.now);
         if gone {
-            ctx.emit(Effect::Job(LookAtChildren { all: true }));
+            ctx.emit(Effect::Job(LookAtChildren(Reach::All)));
         }
         for left in left {
             let text =
@@ -270,8 +297,9 @@ impl Running {
         let look = lease.map(|lease| now + lease.step() / 2);
         let look = look.filter(|_| claim.due().is_none() || self.supervisor.is_stopping());
         let kill_again = self.kill_again_at.filter(|_| self.supervisor.is_stopping());
-        let moments =
-            [stop_at, look, kill_again, claim.due(), self.supervisor.kills_at(), self.record_held_at()];
+        let rest = self.supervisor.rest_until().map(|until| until.min(now + LOOK_AT_THE_REST));
+        let kills_at = self.supervisor.kills_at();
+        let moments = [stop_at, look, kill_again, claim.due(), kills_at, rest, self.record_held_at()];
         moments.into_iter().flatten().min()
     }
 

@@ -1,7 +1,7 @@
 //! The command of a zklock: a few processes, some of which obey TERM, ignore it, linger or leave the process group.
 
 use zklock_core::exit::Exit;
-use zklock_core::run::LeaderChange;
+use zklock_core::run::{LeaderChange, Reach};
 use zklock_core::signal::SIGKILL;
 
 /// How a command behaves.
@@ -111,9 +111,9 @@ impl Command {
         !self.ended_by_itself && self.runs(now)
     }
 
-    /// Whether no process is left, except perhaps a dead leader.
-    pub(crate) fn none_left(&self) -> bool {
-        self.processes.iter().all(|process| process.dead)
+    /// Whether no process is left, or none in its group, except perhaps a dead leader.
+    pub(crate) fn none_left(&self, reach: Reach) -> bool {
+        self.processes.iter().all(|process| process.dead || reach == Reach::Group && !process.in_group)
     }
 
     /// When the next of its processes ends.

@@ -5,8 +5,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::JobEffect::{ContinueStopped, Kill, Reap, Resume, SignalAll, SignalGroup, SignalLeader};
-use super::{Effect, LeaderChange, Plan};
+use super::JobEffect::{
+    ContinueStopped, Kill, LookAtChildren, Reap, Resume, SignalAll, SignalGroup, SignalLeader,
+};
+use super::{Effect, LeaderChange, Plan, Reach};
 use crate::signal::{SIGCONT, SIGINT, SIGKILL, SIGSTOP, SIGTERM, SIGTSTP, ends_waiting};
 use crate::time::BootTime;
 
@@ -19,8 +21,8 @@ pub(super) enum JobInput {
     Key(i32),
     /// The job's leader was stopped, or is dead and not reaped.
     Leader(LeaderChange),
-    /// No process of the job is left besides the leader.
-    NoneLeft,
+    /// Nobody of these is left besides the leader.
+    NoneLeft(Reach),
     /// The lock can't be trusted any more: the job must be gone, with KILL at `kill_at` at the latest.
     MustStop {
         /// How long TERM may take.
@@ -53,10 +55,14 @@ pub(super) struct Supervisor {
     single_child: bool,
     /// Whether the job shares zklock's process group, because there is a terminal.
     has_terminal: bool,
+    /// How long the rest of the job's group may take to end after a signal that has killed the leader.
+    kill_after: Duration,
     /// The signals that were forwarded to the job.
     forwarded: BTreeSet<i32>,
     /// The leader was stopped and hasn't been continued.
     leader_suspended: bool,
+    /// When the leader died of a signal that ends programs. The rest of its group may still be ending.
+    rest_since: Option<BootTime>,
     /// No process of the job may be left.
     stopping: Option<Stopping>,
     over: Option<JobEnd>,
@@ -78,8 +84,10 @@ impl Supervisor {
             stop_signal: plan.signal,
             single_child: plan.single_child,
             has_terminal: plan.has_terminal,
+            kill_after: plan.kill_after,
             forwarded: BTreeSet::new(),
             leader_suspended: false,
+            rest_since: None,
             stopping: None,
             over: None,
         }
@@ -102,7 +110,8 @@ impl Supervisor {
             }
             JobInput::Signalled(signal) => {
                 self.forwarded.insert(signal);
-                let forward = if self.single_child { SignalLeader(signal) } else { SignalGroup(signal) };
+                let is_for_leader = self.single_child && self.rest_since.is_none();
+                let forward = if is_for_leader { SignalLeader(signal) } else { SignalGroup(signal) };
                 // A stopped process can't end, nor can the leader end it.
                 let also = ends_waiting(signal).then_some(ContinueStopped);
                 [forward].into_iter().chain(also).map(Effect::Job).collect()
@@ -123,22 +132,38 @@ impl Supervisor {
                 self.stop(now, true, JobEnd::ByItself);
                 vec![]
             }
-            JobInput::Leader(LeaderChange::Died { by: Some(signal) }) if self.is_for_the_rest(signal) => {
-                self.over = Some(JobEnd::ByItself);
-                [SignalGroup(signal), ContinueStopped, Reap].map(Effect::Job).into()
+            // It didn't wait for what it had started, as shells do, which may still work.
+            JobInput::Leader(LeaderChange::Died { by: Some(signal) }) if ends_waiting(signal) => {
+                // Its death is seen at each look until it is reaped.
+                if self.rest_since.replace(self.rest_since.unwrap_or(now)).is_some() {
+                    return vec![];
+                }
+                self.leader_suspended = false;
+                let tell = [SignalGroup(signal), ContinueStopped];
+                let tell = tell.into_iter().filter(|_| self.is_for_the_rest(signal));
+                tell.chain([LookAtChildren(Reach::Group)]).map(Effect::Job).collect()
             }
-            JobInput::Leader(LeaderChange::Died { .. }) => {
-                self.over = Some(JobEnd::ByItself);
-                vec![Reap.into()]
-            }
+            JobInput::Leader(LeaderChange::Died { .. }) => self.ended(),
+            JobInput::NoneLeft(_) if self.rest_since.is_some() => self.ended(),
+            JobInput::Tick { .. } => match self.rest_until() {
+                Some(until) if until <= now => self.ended(),
+                Some(_) => vec![LookAtChildren(Reach::Group).into()],
+                None => vec![],
+            },
             JobInput::MustStop { grace, kill_at } => {
                 let kill_at = kill_at.min(now + grace);
-                self.stop(kill_at, false, JobEnd::Stopped);
+                self.stop(kill_at, self.rest_since.is_some(), JobEnd::Stopped);
                 // Too late for TERM: a job that was stopped must not run for another moment.
                 if now >= kill_at { vec![] } else { self.begin_stop() }
             }
-            JobInput::Key(_) | JobInput::NoneLeft | JobInput::Tick { .. } => vec![],
+            JobInput::Key(_) | JobInput::NoneLeft(_) => vec![],
         }
+    }
+
+    /// The leader has ended by itself, and nobody is waited for any more.
+    fn ended(&mut self) -> Vec<Effect> {
+        self.over = Some(JobEnd::ByItself);
+        vec![Reap.into()]
     }
 
     fn stop(&mut self, kill_at: BootTime, leader_dead: bool, end: JobEnd) {
@@ -147,7 +172,7 @@ impl Supervisor {
 
     /// The beginning of a forced stop. A stopped process can't end.
     fn begin_stop(&self) -> Vec<Effect> {
-        if !self.single_child {
+        if !self.single_child || self.rest_since.is_some() {
             return self.signal_all();
         }
         // Only stopped processes but for the leader are continued: the others get no signal at all.
@@ -181,7 +206,7 @@ impl Supervisor {
                 let is_to_end_others = by_first_signal && !was_dead && now < stopping.kill_at;
                 return if is_to_end_others { self.signal_all() } else { vec![] };
             }
-            JobInput::NoneLeft if stopping.leader_dead => {
+            JobInput::NoneLeft(Reach::All) if stopping.leader_dead => {
                 self.over = Some(stopping.end);
                 return vec![Reap.into()];
             }
@@ -204,6 +229,21 @@ impl Supervisor {
     /// When KILL follows the first signal of a stop; `None` if there is no stop, or KILL was sent.
     pub(super) fn kills_at(&self) -> Option<BootTime> {
         self.stopping.as_ref().filter(|stopping| !stopping.killed).map(|stopping| stopping.kill_at)
+    }
+
+    /// Until when the rest of the group may end, while that is awaited.
+    pub(super) fn rest_until(&self) -> Option<BootTime> {
+        let since = self.rest_since.filter(|_| self.stopping.is_none() && self.over.is_none());
+        since.map(|since| since + self.kill_after)
+    }
+
+    /// Whose end is awaited.
+    pub(super) fn awaits(&self) -> Reach {
+        match self.rest_until() {
+            _ if self.is_stopping() => Reach::All,
+            Some(_) => Reach::Group,
+            None => Reach::Leader,
+        }
     }
 
     /// Whether no process of the job may be left: zklock stops it, or its leader was killed.

@@ -1,9 +1,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::run::JobEffect::{ContinueStopped, Kill, Reap, Resume, SignalAll, SignalGroup, SignalLeader};
+use crate::run::JobEffect::{
+    ContinueStopped, Kill, LookAtChildren, Reap, Resume, SignalAll, SignalGroup, SignalLeader,
+};
 use crate::run::tests::script::plan;
-use crate::signal::{RTMIN, SIGHUP, SIGQUIT, SIGTTIN, SIGTTOU, SIGUSR1, SIGWINCH};
+use crate::signal::{RTMIN, SIGHUP, SIGQUIT, SIGSEGV, SIGTTIN, SIGTTOU, SIGUSR1, SIGWINCH};
 
 const NOW: BootTime = BootTime::from_nanos(1_000_000_000);
 
@@ -26,6 +28,8 @@ fn must_stop() -> JobInput {
     JobInput::MustStop { grace: Duration::from_secs(1), kill_at: LATE }
 }
 
+const LOOKS: Effect = Effect::Job(LookAtChildren(Reach::Group));
+
 const ENDS: Effect = Effect::Job(ContinueStopped);
 
 fn leader_stopped(signal: i32) -> JobInput {
@@ -33,6 +37,8 @@ fn leader_stopped(signal: i32) -> JobInput {
 }
 
 const CONTINUED: JobInput = JobInput::Leader(LeaderChange::Continued);
+
+const NONE_LEFT: JobInput = JobInput::NoneLeft(Reach::All);
 
 const TICK: JobInput = JobInput::Tick { latest: LATE };
 
@@ -73,7 +79,7 @@ fn a_command_that_was_killed_is_over_when_nothing_of_it_is_left() {
     assert_eq!(supervisor.end(), None);
     assert_eq!(supervisor.on(must_stop(), NOW), [], "no TERM follows");
     assert_eq!(supervisor.on(killed, NOW), [], "seen again");
-    assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [Effect::Job(Reap)]);
+    assert_eq!(supervisor.on(NONE_LEFT, NOW), [Effect::Job(Reap)]);
     assert_eq!(supervisor.end(), Some(JobEnd::ByItself), "the loss came after its death");
 }
 
@@ -81,15 +87,47 @@ fn a_command_that_was_killed_is_over_when_nothing_of_it_is_left() {
 fn a_term_to_the_command_alone_goes_to_its_group_once() {
     let died = JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) });
     let mut supervisor = running_job();
-    assert_eq!(supervisor.on(died, NOW), [Effect::Job(SignalGroup(SIGTERM)), ENDS, Effect::Job(Reap)]);
-    assert_eq!(supervisor.end(), Some(JobEnd::ByItself));
+    assert_eq!(supervisor.on(died, NOW), [Effect::Job(SignalGroup(SIGTERM)), ENDS, LOOKS]);
+    assert_eq!(supervisor.on(died, NOW), [], "seen again");
     let mut supervisor = running_job();
     supervisor.on(JobInput::Signalled(SIGTERM), NOW);
     supervisor.on(leader_stopped(SIGTSTP), NOW);
     assert_eq!(supervisor.on(CONTINUED, NOW), []);
-    assert_eq!(supervisor.on(died, NOW), [Effect::Job(Reap)], "the group has got it");
-    for by in [None, Some(SIGINT), Some(SIGHUP)] {
+    assert_eq!(supervisor.on(died, NOW), [LOOKS], "the group has got it");
+    for by in [SIGINT, SIGHUP, SIGQUIT] {
+        let died = JobInput::Leader(LeaderChange::Died { by: Some(by) });
+        assert_eq!(running_job().on(died, NOW), [LOOKS]);
+    }
+    for by in [None, Some(SIGUSR1), Some(SIGSEGV)] {
         assert_eq!(running_job().on(JobInput::Leader(LeaderChange::Died { by }), NOW), [Effect::Job(Reap)]);
+    }
+}
+
+#[test]
+fn the_rest_of_the_group_may_end_after_a_signal_that_killed_its_leader() {
+    let died = |single_child| {
+        let mut supervisor = job(SIGTERM, single_child);
+        supervisor.on(JobInput::Signalled(SIGTERM), NOW);
+        supervisor.on(JobInput::Leader(LeaderChange::Died { by: Some(SIGTERM) }), NOW);
+        assert_eq!(supervisor.end(), None);
+        supervisor
+    };
+    let mut supervisor = died(false);
+    assert_eq!((supervisor.awaits(), supervisor.rest_until()), (Reach::Group, Some(NOW + plan().kill_after)));
+    assert_eq!(supervisor.on(TICK, SOON), [LOOKS]);
+    assert_eq!(supervisor.on(JobInput::NoneLeft(Reach::Group), SOON), [Effect::Job(Reap)]);
+    assert_eq!((supervisor.end(), supervisor.rest_until()), (Some(JobEnd::ByItself), None));
+    assert_eq!(died(false).on(TICK, NOW + plan().kill_after), [Effect::Job(Reap)], "it is left alone then");
+    let more = died(true).on(JobInput::Signalled(SIGHUP), SOON);
+    assert_eq!(more, [Effect::Job(SignalGroup(SIGHUP)), ENDS], "there is no leader any more");
+    for single_child in [false, true] {
+        let mut lost = died(single_child);
+        let all = [SIGTERM, SIGCONT].map(|signal| Effect::Job(SignalAll(signal)));
+        assert_eq!(lost.on(must_stop(), NOW), all);
+        assert_eq!(lost.awaits(), Reach::All);
+        assert_eq!(lost.on(JobInput::NoneLeft(Reach::Group), NOW), [], "others may be left");
+        assert_eq!(lost.on(NONE_LEFT, NOW), [Effect::Job(Reap)]);
+        assert_eq!(lost.end(), Some(JobEnd::Stopped));
     }
 }
 
@@ -101,7 +139,7 @@ fn a_forced_stop_kills_after_the_grace_and_waits_for_the_last_process() {
     check_kills(&mut supervisor, TICK, SOON);
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), SOON), []);
     assert_eq!(supervisor.on(TICK, SOON), [Effect::Job(Kill { latest: LATE })], "until none is left");
-    assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Job(Reap)]);
+    assert_eq!(supervisor.on(NONE_LEFT, SOON), [Effect::Job(Reap)]);
     assert_eq!(supervisor.end(), Some(JobEnd::Stopped));
 }
 
@@ -200,7 +238,7 @@ fn a_single_child_alone_gets_the_first_signal_of_a_stop_and_all_are_killed() {
     assert_eq!(supervisor.on(JobInput::Leader(LeaderChange::Died { by: None }), NOW), []);
     assert_eq!(supervisor.end(), None, "its descendants live");
     check_kills(&mut supervisor, TICK, SOON);
-    assert_eq!(supervisor.on(JobInput::NoneLeft, SOON), [Effect::Job(Reap)]);
+    assert_eq!(supervisor.on(NONE_LEFT, SOON), [Effect::Job(Reap)]);
     assert_eq!(supervisor.end(), Some(JobEnd::Stopped));
     let mut supervisor = single_child();
     begins(&mut supervisor, SIGTERM);
@@ -215,17 +253,17 @@ fn a_signal_that_kills_a_single_child_goes_to_the_rest_of_its_group() {
         let mut supervisor = single_child();
         supervisor.on(JobInput::Signalled(signal), NOW);
         let effects = supervisor.on(died(Some(signal)), NOW);
-        assert_eq!(effects, [Effect::Job(SignalGroup(signal)), ENDS, Effect::Job(Reap)]);
+        assert_eq!(effects, [Effect::Job(SignalGroup(signal)), ENDS, LOOKS]);
     }
-    assert_eq!(
-        single_child().on(died(Some(SIGTERM)), NOW),
-        [Effect::Job(SignalGroup(SIGTERM)), ENDS, Effect::Job(Reap)]
-    );
-    for by in [None, Some(SIGINT), Some(SIGHUP), Some(SIGUSR1)] {
+    let effects = single_child().on(died(Some(SIGTERM)), NOW);
+    assert_eq!(effects, [Effect::Job(SignalGroup(SIGTERM)), ENDS, LOOKS]);
+    for (by, then) in
+        [(None, Reap.into()), (Some(SIGINT), LOOKS), (Some(SIGHUP), LOOKS), (Some(SIGUSR1), Reap.into())]
+    {
         let mut supervisor = single_child();
         supervisor.on(JobInput::Signalled(SIGTERM), NOW);
         supervisor.on(JobInput::Signalled(SIGUSR1), NOW);
-        assert_eq!(supervisor.on(died(by), NOW), [Effect::Job(Reap)]);
+        assert_eq!(supervisor.on(died(by), NOW), [then]);
     }
     check_kills(&mut single_child(), died(Some(SIGKILL)), NOW);
 }
@@ -273,7 +311,7 @@ fn a_stop_that_has_begun_may_only_become_shorter() {
     assert_eq!(supervisor.kills_at(), Some(at(3)));
     supervisor.on(must_stop(30, 30), NOW);
     assert_eq!(supervisor.kills_at(), Some(at(3)));
-    assert_eq!(supervisor.on(JobInput::NoneLeft, NOW), [], "the leader isn't dead");
+    assert_eq!(supervisor.on(NONE_LEFT, NOW), [], "the leader isn't dead");
     check_kills(&mut supervisor, JobInput::Signalled(SIGTERM), NOW);
     assert_eq!(supervisor.on(JobInput::Signalled(SIGTERM), NOW), [], "it is killed already");
     assert_eq!(supervisor.kills_at(), None, "it is killed already");
@@ -289,7 +327,7 @@ fn input() -> impl Strategy<Value = JobInput> {
         Just(CONTINUED),
         prop::sample::select(vec![None, Some(SIGTERM), Some(SIGKILL)])
             .prop_map(|by| JobInput::Leader(LeaderChange::Died { by })),
-        Just(JobInput::NoneLeft),
+        prop::sample::select(vec![Reach::Group, Reach::All]).prop_map(JobInput::NoneLeft),
         Just(JobInput::Tick { latest: NOW }),
         (0u64..3_000, 0u64..9_000).prop_map(|(grace, kill_at)| JobInput::MustStop {
             grace: Duration::from_millis(grace),
@@ -304,14 +342,14 @@ proptest! {
         let mut supervisor = Supervisor::new(&Plan { single_child, has_terminal, ..plan() });
         let (mut now, mut died, mut none_left, mut reaped) = (NOW, false, false, 0);
         let (mut forced, mut stopped) = (false, false);
-        let end = [TICK, JobInput::Leader(LeaderChange::Died { by: None }), JobInput::NoneLeft].map(|input| (input, 10_000));
+        let end = [TICK, JobInput::Leader(LeaderChange::Died { by: None }), NONE_LEFT].map(|input| (input, 10_000));
         for (input, pause) in events.into_iter().chain(end) {
             now = now + Duration::from_millis(pause);
-            stopped |= !died && matches!(input, JobInput::MustStop { .. });
+            stopped |= (!died || supervisor.rest_until().is_some()) && matches!(input, JobInput::MustStop { .. });
             died |= matches!(input, JobInput::Leader(LeaderChange::Died { .. }));
             // The leader dies before no other process is left.
-            if input == JobInput::NoneLeft && !died { continue; }
-            none_left |= input == JobInput::NoneLeft;
+            if matches!(input, JobInput::NoneLeft(_)) && !died { continue; }
+            none_left |= input == NONE_LEFT;
             let was_running = supervisor.end().is_none();
             let forces = matches!(input, JobInput::MustStop { .. } | JobInput::Leader(LeaderChange::Died { by: Some(SIGKILL) }));
             forced |= was_running && forces;

@@ -4,7 +4,7 @@ use super::script::{OURS, Script, TIMEOUT, node, plan, record, seconds};
 use crate::exit::Exit;
 use crate::protocol::{Asker, LockIndex, ReadNode, Reply, RequestError, SessionChange};
 use crate::queue::record::Record;
-use crate::run::{Effect, Input, KillRound, LeaderChange, Plan};
+use crate::run::{Effect, Input, KillRound, LeaderChange, Plan, Reach};
 use crate::signal::{SIGCONT, SIGKILL, SIGTERM, SIGTSTP, SIGTTIN};
 
 const TRANSCRIPTS: &str = "running";
@@ -41,7 +41,7 @@ fn a_lost_lease_stops_the_command_in_time() {
     script.pass(9.9).tick().pass(10.0).tick().on(Input::Child).on(Input::Children {
         leader: None,
 
-        none_left: false,
+        none_left: None,
     });
     script.pass(12.0).tick();
     let round = |gone, left: &[&str]| {
@@ -53,7 +53,7 @@ fn a_lost_lease_stops_the_command_in_time() {
         .tick()
         .on(round(true, &[]));
     script
-        .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left: true })
+        .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left: Some(Reach::All) })
         .on(Input::Reaped(Some(Exit::Code(7))));
     script.pass(17.1).tick().is(TRANSCRIPTS, "lease_over");
 }
@@ -119,7 +119,7 @@ fn the_end_of_a_command_before_the_lease_end_is_its_own_however_late_zklock_is()
         let mut script = Script::of(plan());
         let died = Some(LeaderChange::Died { by: None });
         script.running().at(now).on(Input::Child);
-        script.on(Input::Children { leader: died, none_left: true });
+        script.on(Input::Children { leader: died, none_left: Some(Reach::All) });
         script.on(Input::Reaped(Some(Exit::Code(7)))).tick().records_only(&[
             "Warning",
             "Kill",
@@ -211,8 +211,10 @@ fn a_command_is_reaped_once_all_its_processes_are_gone() {
     script.running().pass(3.0).session(SessionChange::Lost(RequestError::Expired)).on(Input::Child);
     let leader_died =
         |none_left| Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left };
-    script.on(leader_died(false)).on(Input::Children { leader: None, none_left: false });
-    script.on(Input::Children { leader: None, none_left: true }).is(TRANSCRIPTS, "reaped_when_none_is_left");
+    script.on(leader_died(None)).on(Input::Children { leader: None, none_left: None });
+    script
+        .on(Input::Children { leader: None, none_left: Some(Reach::All) })
+        .is(TRANSCRIPTS, "reaped_when_none_is_left");
 }
 
 #[test]
@@ -240,9 +242,9 @@ fn a_holder_asks_for_nothing_but_confirmations() {
 /// The command's first process is killed by another process, and is reaped once nothing of the command is left.
 fn killed_by_another(script: &mut Script, then: impl FnOnce(&mut Script)) -> &mut Script {
     let died = LeaderChange::Died { by: Some(SIGKILL) };
-    script.on(Input::Child).on(Input::Children { leader: Some(died), none_left: false }).tick();
+    script.on(Input::Child).on(Input::Children { leader: Some(died), none_left: None }).tick();
     then(script);
-    script.all_killed().on(Input::Children { leader: None, none_left: true });
+    script.all_killed().on(Input::Children { leader: None, none_left: Some(Reach::All) });
     script.on(Input::Reaped(Some(Exit::Signal(SIGKILL))))
 }
 
@@ -278,7 +280,7 @@ fn the_death_of_the_monitor_hides_no_loss() {
 #[test]
 fn a_command_that_stops_keeps_its_lock() {
     let mut script = Script::of(Plan { has_terminal: true, ..plan() });
-    let leader = |change| Input::Children { leader: Some(change), none_left: false };
+    let leader = |change| Input::Children { leader: Some(change), none_left: None };
     script.running().pass(0.3).on(Input::Key(SIGTSTP)).on(leader(LeaderChange::Stopped(SIGTSTP)));
     script.pass(1.0).tick().pass(2.0).signal(SIGCONT).on(leader(LeaderChange::Continued)).pass(3.0).tick();
     script.is(TRANSCRIPTS, "suspended");

@@ -17,7 +17,7 @@ use crate::queue::contender::AttemptIds;
 use crate::queue::name::{Family, Mode};
 use crate::queue::once::record_path;
 use crate::queue::record::{Process, Record};
-use crate::run::{Effect, Input, Introduction, KillRound, LeaderChange, Phase, Plan, Run};
+use crate::run::{Effect, Input, Introduction, KillRound, LeaderChange, Phase, Plan, Reach, Run};
 use crate::time::BootTime;
 
 /// zklock's session, and another contender's.
@@ -300,7 +300,10 @@ impl Script {
     /// The command's first process is dead, and is reaped.
     pub(super) fn reaped(&mut self, exit: crate::exit::Exit) -> &mut Self {
         self.on(Input::Child)
-            .on(Input::Children { leader: Some(LeaderChange::Died { by: None }), none_left: true })
+            .on(Input::Children {
+                leader: Some(LeaderChange::Died { by: None }),
+                none_left: Some(Reach::All),
+            })
             .on(Input::Reaped(Some(exit)))
     }
 

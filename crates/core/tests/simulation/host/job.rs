@@ -4,21 +4,13 @@ use std::time::Duration;
 
 use zklock_core::exit::{Exit, FAILURE};
 use zklock_core::pair::Stage;
-use zklock_core::run::{Effect, Input, KillRound, LeaderChange};
-use zklock_core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1};
+use zklock_core::run::{Effect, Input, KillRound, LeaderChange, Reach};
+use zklock_core::signal::{SIGCONT, SIGKILL, SIGSTOP, SIGTSTP, SIGUSR1, ends_waiting};
 use zklock_core::time::BootTime;
 
 use super::has_terminal;
 use crate::command::Command;
 use crate::world::{Event, World};
-
-/// The processes of a command that a signal reaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
-    Leader,
-    Group,
-    All,
-}
 
 impl World {
     pub(super) fn start_command(
@@ -88,6 +80,17 @@ impl World {
 
     pub(super) fn reap_command(&mut self, index: usize) {
         let worker_forces = self.zklocks[index].worker.stop_began;
+        let zklock = &self.zklocks[index];
+        let command = zklock.command.as_ref().unwrap();
+        // What a signal has left of the group gets time to end.
+        if !worker_forces
+            && matches!(command.leader().exit, Exit::Signal(signal) if ends_waiting(signal))
+            && !command.none_left(Reach::Group)
+            && zklock.clock(self.now) < zklock.clock(command.leader().ends) + zklock.contender.kill_after
+        {
+            self.checks
+                .violated(|| format!("zklock {index} doesn't wait for the rest of its command's group"));
+        }
         let command = self.zklocks[index].command.as_mut().unwrap();
         command.reaped = true;
         command.ended_by_itself = !worker_forces && !command.was_killed();
@@ -141,10 +144,10 @@ impl World {
         }
     }
 
-    pub(super) fn look_at_children(&mut self, index: usize, all: bool) {
+    pub(super) fn look_at_children(&mut self, index: usize, reach: Reach) {
         let Some(command) = &mut self.zklocks[index].command else { return };
         let leader = command.leader_change();
-        let none_left = all && command.none_left();
+        let none_left = Some(reach).filter(|&reach| reach != Reach::Leader && command.none_left(reach));
         self.answer_worker(index, Input::Children { leader, none_left });
     }
 
@@ -158,7 +161,7 @@ impl World {
 
     /// Whether no process of the command is left, except perhaps a dead leader.
     pub(crate) fn none_left(&self, index: usize) -> bool {
-        self.zklocks[index].command.as_ref().is_none_or(Command::none_left)
+        self.zklocks[index].command.as_ref().is_none_or(|command| command.none_left(Reach::All))
     }
 
     pub(super) fn kill_command(&mut self, index: usize) {

@@ -4,11 +4,10 @@ use serde_json::Value;
 use zklock_core::pair::{Report, Stage};
 use zklock_core::queue::contender::{AttemptIds, ContentionError};
 use zklock_core::queue::record::{Process, Record};
-use zklock_core::run::{Effect, End, Input, Introduction, JobEffect, Turn};
+use zklock_core::run::{Effect, End, Input, Introduction, JobEffect, Reach, Turn};
 use zklock_core::signal::SIGCONT;
 use zklock_core::time::BootTime;
 
-use super::job::Reach;
 use super::{Pace, Worker, Zklock};
 use crate::sessions::ClientId;
 use crate::world::{Event, SessionOwner, World};
@@ -184,7 +183,7 @@ impl World {
                 }
             }
             Reap => self.reap_command(index),
-            LookAtChildren { all } => self.look_at_children(index, all),
+            LookAtChildren(reach) => self.look_at_children(index, reach),
             Kill { .. } => self.kill_round(index),
         }
     }
