@@ -135,10 +135,10 @@ impl Supervisor {
             // It didn't wait for what it had started, as shells do, which may still work.
             JobInput::Leader(LeaderChange::Died { by: Some(signal) }) if ends_waiting(signal) => {
                 // Its death is seen at each look until it is reaped.
-                if self.rest_since.replace(self.rest_since.unwrap_or(now)).is_some() {
+                if self.rest_since.is_some() {
                     return vec![];
                 }
-                self.leader_suspended = false;
+                (self.rest_since, self.leader_suspended) = (Some(now), false);
                 let tell = [SignalGroup(signal), ContinueStopped];
                 let tell = tell.into_iter().filter(|_| self.is_for_the_rest(signal));
                 tell.chain([LookAtChildren(Reach::Group)]).map(Effect::Job).collect()
