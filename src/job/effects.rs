@@ -24,7 +24,7 @@ impl Job {
             Effect::LookAtChildren(reach) => {
                 self.reap_orphans();
                 let leader = self.observe().context("can't observe the command")?;
-                let none_left = Some(reach).filter(|&reach| self.none_left(reach));
+                let none_left = Some(reach).filter(|&reach| self.none_left(reach, leader));
                 return Ok(Some(Input::Children { leader, none_left }));
             }
             Effect::Kill { latest } => {

@@ -20,6 +20,7 @@ use nix::unistd::{Pid, getpgid, setsid};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 use zklock_core::exit::Exit;
 use zklock_core::run::{LeaderChange, Reach};
+use zklock_core::signal::SIGTERM;
 use zklock_core::time::BootTime;
 
 pub use self::become_command::become_command;
@@ -28,6 +29,7 @@ pub use self::prepared::PreparedLaunch;
 use self::spawn::SpawnError;
 use crate::link::WorkerSide;
 use crate::process::persist::persist;
+use crate::process::proc_file;
 use crate::process::proc_stat;
 use crate::process::sys::{self, DeadMansSwitch};
 
@@ -107,14 +109,31 @@ impl Job {
     }
 
     /// Whether nobody of these is left except the leader, which waits to be reaped.
-    fn none_left(&self, reach: Reach) -> bool {
+    fn none_left(&self, reach: Reach, leader: Option<LeaderChange>) -> bool {
         let is_fine = |&child: &Pid| child == self.leader;
-        let are_gone = match reach {
-            Reach::Leader => false,
-            Reach::Group => !self.signal_group_others(None),
-            Reach::All => self.children.list().is_some_and(|children| children.iter().all(is_fine)),
+        match (reach, leader) {
+            (Reach::Group, Some(LeaderChange::Died { by: Some(signal) })) => !self.rest_ends_by(signal),
+            (Reach::All, Some(LeaderChange::Died { .. })) => {
+                self.children.list().is_some_and(|children| children.iter().all(is_fine))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a process of the group besides the leader may be ending by the signal that has ended the leader. Jobs that a
+    /// shell starts with `&` ignore INT and QUIT, and what is to outlive the terminal ignores HUP.
+    fn rest_ends_by(&self, signal: i32) -> bool {
+        let ignores = |pid| {
+            let ignored = proc_file::signals(pid, "SigIgn").unwrap_or_default();
+            signal != SIGTERM && ignored & (1 << (signal - 1)) != 0
         };
-        are_gone && sys::is_dead(self.leader)
+        self.signal_others(None, &|pid| self.is_in_group(pid) && !ignores(pid), &|pid| {
+            !descendants::is_worker(pid)
+        })
+    }
+
+    fn is_in_group(&self, pid: Pid) -> bool {
+        getpgid(Some(pid)) == Ok(self.group)
     }
 
     /// Kills the processes of the job that are left. Other zklocks among them get a little time to release their locks,
@@ -151,7 +170,9 @@ impl Job {
     fn signal_group(&mut self, signal: i32) -> Result<()> {
         if self.shares_group() {
             self.signal_leader(signal)?;
-            self.signal_group_others(Some(signal));
+            self.signal_others(Some(signal), &|pid| self.is_in_group(pid), &|pid| {
+                !descendants::is_worker(pid)
+            });
             return Ok(());
         }
         // The leader of a session can't leave its group.
@@ -162,17 +183,12 @@ impl Job {
     /// Sends this signal to every process of the job, including those that left its group.
     fn signal_all(&mut self, signal: i32) -> Result<()> {
         self.signal_group(signal)?;
-        self.signal_others(Some(signal), &|group| group != self.group, &|_| true);
+        self.signal_others(Some(signal), &|pid| !self.is_in_group(pid), &|_| true);
         Ok(())
     }
 
-    /// Sends this signal, if any, to the job's processes in its group but its leader. Returns whether there is one.
-    fn signal_group_others(&self, signal: Option<i32>) -> bool {
-        self.signal_others(signal, &|group| group == self.group, &|pid| !descendants::is_worker(pid))
-    }
-
-    /// Sends this signal, if any, to all of the job but its leader that are in such a group, without what is below others
-    /// than these. Returns whether there is one.
+    /// Sends this signal, if any, to all such processes of the job but its leader, without what is below others than these.
+    /// Returns whether there is one.
     fn signal_others(
         &self,
         signal: Option<i32>,
@@ -190,7 +206,7 @@ impl Job {
             if in_vain == 2 {
                 break;
             }
-            for pid in new.into_iter().filter(|&pid| getpgid(Some(pid)).is_ok_and(is_meant)) {
+            for pid in new.into_iter().filter(|&pid| is_meant(pid)) {
                 any = true;
                 let _ = signal.map(|signal| sys::send(pid, signal));
             }

@@ -226,12 +226,33 @@ fn the_lock_is_kept_until_the_group_of_a_command_that_a_signal_ended_has_ended()
             running.wait_for("ready ");
             let next = case.lock(&[], ["test", "-e", &file]).spawn();
             case.wait_for_contenders(2);
-            let pid = if to_zklock { running.pid() } else { command_of(running.pid()) };
-            sys::send(pid, signal).expect("the process");
+            let (zklock, command) = (running.pid(), command_of(running.pid()));
+            sys::send(if to_zklock { zklock } else { command }, signal).expect("the process");
+            // As by Ctrl-Z.
+            let tool = pid_in(running.text().lines().find(|line| line.starts_with("ready")).unwrap());
+            if place != Place::Pid1 {
+                wait_until("the first process's end", DEADLINE, || !is_alive(command));
+                kill(tool, Signal::SIGSTOP).expect("a tool that takes its time");
+            }
             place.assert_died(&running.wait(), signal);
             next.wait(DEADLINE).assert_code(0);
         },
     );
+}
+
+/// Those that a shell starts with `&` ignore INT, and what nohup starts ignores HUP.
+#[test]
+fn background_jobs_do_not_delay_the_end_of_a_command_that_a_signal_ended() {
+    let case = Case::new("background-jobs");
+    for (ignored, signal) in [("USR2", Signal::SIGINT), ("HUP", Signal::SIGHUP)] {
+        let job = format!("trap '' {ignored}; sleep 600 >/dev/null 2>&1 & trap - {ignored}");
+        let script = format!("{job}; echo ready $!; sleep 601; :");
+        let running = case.lock(&["--kill-after", "600"], ["bash", "-c", &script]).spawn();
+        let background = pid_in(&running.wait_for_stdout("ready ", DEADLINE));
+        running.signal(signal);
+        running.wait(DEADLINE).assert_signal(signal);
+        kill(background, Signal::SIGKILL).expect("it lives on");
+    }
 }
 
 #[test]

@@ -212,18 +212,24 @@ impl Running {
         self.happened(JobInput::Tick { latest }, ctx);
         let Some(left) = rest_until.map(|until| ctx.now.until(until)) else { return };
         let command = ctx.plan.command.as_str();
-        let text = if self.supervisor.end().is_some() {
-            format!("processes that {command} has left run on, and the lock is released beside them")
-        } else if ctx.plan.kill_after.saturating_sub(left) >= NOTICEABLE && !self.told_of_the_rest {
+        let (reason, text) = if self.supervisor.end().is_some() && !ctx.plan.kill_after.is_zero() {
+            let text =
+                format!("processes that {command} has left run on, and the lock is released beside them");
+            ("left_in_group", text)
+        } else if self.supervisor.end().is_none()
+            && ctx.plan.kill_after.saturating_sub(left) >= NOTICEABLE
+            && !self.told_of_the_rest
+        {
             self.told_of_the_rest = true;
             let left = time(left);
-            format!(
+            let text = format!(
                 "{command} was ended by a signal, but processes of its group run on; the lock is kept until they end, at most {left} more"
-            )
+            );
+            ("group_awaited", text)
         } else {
             return;
         };
-        ctx.say(Message::warning("warning", text).with("reason", "left_in_group").with("command", command));
+        ctx.say(Message::warning("warning", text).with("reason", reason).with("command", command));
     }
 
     fn killed(&mut self, round: KillRound, ctx: &mut Context<'_>) {

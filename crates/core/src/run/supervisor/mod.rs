@@ -61,11 +61,18 @@ pub(super) struct Supervisor {
     forwarded: BTreeSet<i32>,
     /// The leader was stopped and hasn't been continued.
     leader_suspended: bool,
-    /// When the leader died of a signal that ends programs. The rest of its group may still be ending.
-    rest_since: Option<BootTime>,
+    /// The leader died of a signal that ends programs, by which the rest of its group may still be ending.
+    rest: Option<Rest>,
     /// No process of the job may be left.
     stopping: Option<Stopping>,
     over: Option<JobEnd>,
+}
+
+#[derive(Debug)]
+struct Rest {
+    /// When it is left alone.
+    until: BootTime,
+    looked_at: BootTime,
 }
 
 #[derive(Debug)]
@@ -87,7 +94,7 @@ impl Supervisor {
             kill_after: plan.kill_after,
             forwarded: BTreeSet::new(),
             leader_suspended: false,
-            rest_since: None,
+            rest: None,
             stopping: None,
             over: None,
         }
@@ -110,7 +117,7 @@ impl Supervisor {
             }
             JobInput::Signalled(signal) => {
                 self.forwarded.insert(signal);
-                let is_for_leader = self.single_child && self.rest_since.is_none();
+                let is_for_leader = self.single_child && self.rest.is_none();
                 let forward = if is_for_leader { SignalLeader(signal) } else { SignalGroup(signal) };
                 // A stopped process can't end, nor can the leader end it.
                 let also = ends_waiting(signal).then_some(ContinueStopped);
@@ -135,24 +142,29 @@ impl Supervisor {
             // It didn't wait for what it had started, as shells do, which may still work.
             JobInput::Leader(LeaderChange::Died { by: Some(signal) }) if ends_waiting(signal) => {
                 // Its death is seen at each look until it is reaped.
-                if self.rest_since.is_some() {
+                if self.rest.is_some() {
                     return vec![];
                 }
-                (self.rest_since, self.leader_suspended) = (Some(now), false);
+                self.rest = Some(Rest { until: now + self.kill_after, looked_at: now });
+                self.leader_suspended = false;
                 let tell = [SignalGroup(signal), ContinueStopped];
                 let tell = tell.into_iter().filter(|_| self.is_for_the_rest(signal));
                 tell.chain([LookAtChildren(Reach::Group)]).map(Effect::Job).collect()
             }
             JobInput::Leader(LeaderChange::Died { .. }) => self.ended(),
-            JobInput::NoneLeft(_) if self.rest_since.is_some() => self.ended(),
-            JobInput::Tick { .. } => match self.rest_until() {
-                Some(until) if until <= now => self.ended(),
-                Some(_) => vec![LookAtChildren(Reach::Group).into()],
+            JobInput::NoneLeft(_) if self.rest.is_some() => self.ended(),
+            JobInput::Tick { .. } => match &mut self.rest {
+                Some(rest) if rest.until <= rest.looked_at => self.ended(),
+                Some(rest) => {
+                    rest.looked_at = now;
+                    // What Ctrl-Z has stopped can't end, and no shell could continue it.
+                    [ContinueStopped, LookAtChildren(Reach::Group)].map(Effect::Job).into()
+                }
                 None => vec![],
             },
             JobInput::MustStop { grace, kill_at } => {
                 let kill_at = kill_at.min(now + grace);
-                self.stop(kill_at, self.rest_since.is_some(), JobEnd::Stopped);
+                self.stop(kill_at, self.rest.is_some(), JobEnd::Stopped);
                 // Too late for TERM: a job that was stopped must not run for another moment.
                 if now >= kill_at { vec![] } else { self.begin_stop() }
             }
@@ -172,7 +184,7 @@ impl Supervisor {
 
     /// The beginning of a forced stop. A stopped process can't end.
     fn begin_stop(&self) -> Vec<Effect> {
-        if !self.single_child || self.rest_since.is_some() {
+        if !self.single_child || self.rest.is_some() {
             return self.signal_all();
         }
         // Only stopped processes but for the leader are continued: the others get no signal at all.
@@ -233,8 +245,8 @@ impl Supervisor {
 
     /// Until when the rest of the group may end, while that is awaited.
     pub(super) fn rest_until(&self) -> Option<BootTime> {
-        let since = self.rest_since.filter(|_| self.stopping.is_none() && self.over.is_none());
-        since.map(|since| since + self.kill_after)
+        let rest = self.rest.as_ref().filter(|_| self.stopping.is_none() && self.over.is_none());
+        rest.map(|rest| rest.until)
     }
 
     /// Whose end is awaited.
