@@ -5,7 +5,7 @@ use std::time::Duration;
 use zklock_core::exit::{CONFLICT, Exit, FAILURE, LOST};
 
 use super::checker::{Checker, Place};
-use super::fault::Target;
+use super::fault::{Fault, Target};
 use super::scenario::PlannedFault;
 use super::world::World;
 
@@ -46,6 +46,8 @@ enum Excuse {
     /// It, or a server, was cut off, suspended or killed: its node goes with its session. A leader reports a session as
     /// expired before the close is committed, and if it is deposed in between, the node goes later.
     CutOff,
+    /// Its worker was killed or frozen, and its monitor was stopped, perhaps until the session's end.
+    HeldUp,
     /// Its line is too slow for its session timeout.
     SlowLine,
 }
@@ -56,12 +58,14 @@ impl World {
         let cuts_off = |planned: &PlannedFault| {
             planned.who == index && planned.fault.cuts_off() || planned.fault.target() == Target::Servers
         };
+        let holds_up = |planned: &PlannedFault| planned.who == index && planned.fault == Fault::StopMonitor;
         excuses.iter().any(|excuse| match excuse {
             Excuse::Evicted => zklock.node_deleted,
             Excuse::NobodyCanAct => zklock.no_process_can_act(),
             Excuse::Asleep => self.has_slept(index),
             Excuse::Hit => zklock.was_hit || zklock.was_suspended(),
             Excuse::CutOff => self.scenario.faults.iter().any(cuts_off),
+            Excuse::HeldUp => zklock.was_hit && self.scenario.faults.iter().any(holds_up),
             Excuse::SlowLine => !zklock.contender.is_quick(),
         })
     }
@@ -168,7 +172,7 @@ impl World {
         // The worker may still be running alone to delete the node.
         if !left.is_empty()
             && !self.zklocks[index].works()
-            && !self.is_excused(index, &[Excuse::CutOff, Excuse::SlowLine])
+            && !self.is_excused(index, &[Excuse::CutOff, Excuse::HeldUp, Excuse::SlowLine])
         {
             self.checks.violated(|| format!("zklock {index} is gone, and its node isn't: {left:?}"));
         }
