@@ -124,16 +124,12 @@ impl Job {
     /// shell starts with `&` ignore INT and QUIT, and what is to outlive the terminal ignores HUP.
     fn rest_ends_by(&self, signal: i32) -> bool {
         let ignores = |pid| {
-            let ignored = proc_file::signals(pid, "SigIgn").unwrap_or_default();
-            signal != SIGTERM && ignored & (1 << (signal - 1)) != 0
+            let ignored = proc_file::signals(pid, "SigIgn");
+            signal != SIGTERM && ignored.is_some_and(|set| proc_file::contains(set, signal))
         };
-        self.signal_others(None, &|pid| self.is_in_group(pid) && !ignores(pid), &|pid| {
-            !descendants::is_worker(pid)
-        })
-    }
-
-    fn is_in_group(&self, pid: Pid) -> bool {
-        getpgid(Some(pid)) == Ok(self.group)
+        let mut any = false;
+        self.each_other_of_group(|pid| any |= !ignores(pid));
+        any
     }
 
     /// Kills the processes of the job that are left. Other zklocks among them get a little time to release their locks,
@@ -170,8 +166,8 @@ impl Job {
     fn signal_group(&mut self, signal: i32) -> Result<()> {
         if self.shares_group() {
             self.signal_leader(signal)?;
-            self.signal_others(Some(signal), &|pid| self.is_in_group(pid), &|pid| {
-                !descendants::is_worker(pid)
+            self.each_other_of_group(|pid| {
+                let _ = sys::send(pid, signal);
             });
             return Ok(());
         }
@@ -183,22 +179,29 @@ impl Job {
     /// Sends this signal to every process of the job, including those that left its group.
     fn signal_all(&mut self, signal: i32) -> Result<()> {
         self.signal_group(signal)?;
-        self.signal_others(Some(signal), &|pid| !self.is_in_group(pid), &|_| true);
+        self.each_other(&|_| true, |pid, group| {
+            if group != self.group {
+                let _ = sys::send(pid, signal);
+            }
+        });
         Ok(())
     }
 
-    /// Sends this signal, if any, to all such processes of the job but its leader, without what is below others than these.
-    /// Returns whether there is one.
-    fn signal_others(
-        &self,
-        signal: Option<i32>,
-        is_meant: &dyn Fn(Pid) -> bool,
-        goes_below: &dyn Fn(Pid) -> bool,
-    ) -> bool {
+    /// Calls `act` for each process in the job's group but the leader. What is below an inner zklock's worker is its own.
+    fn each_other_of_group(&self, mut act: impl FnMut(Pid)) {
+        self.each_other(&|pid| !descendants::is_worker(pid), |pid, group| {
+            if group == self.group {
+                act(pid);
+            }
+        });
+    }
+
+    /// Calls `act` for each process of the job but the leader, with its group, without what is below others than these.
+    fn each_other(&self, goes_below: &dyn Fn(Pid) -> bool, mut act: impl FnMut(Pid, Pid)) {
         // A process that loses its parent during a scan is in neither list; the next scan finds it. So one scan that finds
         // nothing new proves nothing: the leader's children lose it while it ends.
         let mut seen = HashSet::from([self.leader]);
-        let (mut in_vain, mut any) = (0, false);
+        let mut in_vain = 0;
         for _ in 0..SCANS {
             let mut new = descendants::with_descendants(self.children.list().unwrap_or_default(), goes_below);
             new.retain(|&pid| seen.insert(pid));
@@ -206,12 +209,12 @@ impl Job {
             if in_vain == 2 {
                 break;
             }
-            for pid in new.into_iter().filter(|&pid| is_meant(pid)) {
-                any = true;
-                let _ = signal.map(|signal| sys::send(pid, signal));
+            for pid in new {
+                if let Ok(group) = getpgid(Some(pid)) {
+                    act(pid, group);
+                }
             }
         }
-        any
     }
 
     /// Sends this signal to the leader alone, whatever group it has joined.

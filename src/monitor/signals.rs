@@ -50,7 +50,8 @@ impl CaughtSignals {
         let ignored = proc_file::signals(getpid(), "SigIgn")
             .context("can't read in /proc which signals are ignored")?;
         let is_blocked = |signal: i32| sys::contains(mask, signal);
-        let is_ignored = |signal: i32| sys::was_ignored(signal).unwrap_or(ignored >> (signal - 1) & 1 == 1);
+        let is_ignored =
+            |signal: i32| sys::was_ignored(signal).unwrap_or(proc_file::contains(ignored, signal));
         let wanted = CAUGHT.into_iter().chain(RTMIN..=RTMAX);
         let wanted = wanted.filter(|&signal| !is_ignored(signal) && !is_blocked(signal)).chain([SIGCHLD]);
         let wanted = sys::set_of(wanted);

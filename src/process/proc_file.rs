@@ -24,6 +24,11 @@ pub fn signals(process: Pid, field: &str) -> Option<u64> {
     u64::from_str_radix(set.trim(), 16).ok()
 }
 
+/// Whether this signal is in such a set.
+pub fn contains(set: u64, signal: i32) -> bool {
+    set >> (signal - 1) & 1 == 1
+}
+
 /// The text of such a file. A process may have any bytes in its name, and the kernel cuts it after 15 of them, if need
 /// be within a character.
 pub fn text(content: Vec<u8>) -> String {

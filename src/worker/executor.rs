@@ -22,7 +22,7 @@ use crate::link::{CleaningNews, WorkerSide, start_cleaning};
 use crate::output;
 use crate::plan::Invocation;
 use crate::process::proc_stat::is_ancestor;
-use crate::process::{clock, identity, service_manager, sys};
+use crate::process::{clock, identity, proc_file, service_manager, sys};
 use crate::worker::inbox::{Emitter, KEYS_AT_START};
 use crate::worker::loop_timer::LoopTimer;
 use crate::worker::main_session::MainSession;
@@ -156,8 +156,9 @@ impl<'a> Executor<'a> {
                 };
                 let started = started.map(|job| self.job = Some(job));
                 // The terminal sent these before the command was in the group.
-                let keys =
-                    KEYS_AT_START.into_iter().filter(|key| unreceived.unwrap_or(0) >> (key - 1) & 1 == 1);
+                let keys = KEYS_AT_START
+                    .into_iter()
+                    .filter(|&key| unreceived.is_some_and(|set| proc_file::contains(set, key)));
                 keys.for_each(|key| self.events.emit(Input::Signal(key)));
                 let started = started.map_err(|error| (error.code(), error.to_string()));
                 return Ok(Done::Answer(Input::Started(started)));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::text::whole;
 
-/// A shorter wait for the servers isn't worth a word.
+/// A shorter wait isn't worth a word.
 pub const NOTICEABLE: Duration = Duration::from_secs(1);
 
 /// A wait for the servers. Its text is the same in messages and in the live line.

@@ -211,23 +211,23 @@ impl Running {
         let rest_until = self.supervisor.rest_until();
         self.happened(JobInput::Tick { latest }, ctx);
         let Some(left) = rest_until.map(|until| ctx.now.until(until)) else { return };
-        let command = ctx.plan.command.as_str();
-        let (reason, text) = if self.supervisor.end().is_some() && !ctx.plan.kill_after.is_zero() {
-            let text =
-                format!("processes that {command} has left run on, and the lock is released beside them");
-            ("left_in_group", text)
-        } else if self.supervisor.end().is_none()
-            && ctx.plan.kill_after.saturating_sub(left) >= NOTICEABLE
-            && !self.told_of_the_rest
-        {
-            self.told_of_the_rest = true;
-            let left = time(left);
-            let text = format!(
-                "{command} was ended by a signal, but processes of its group run on; the lock is kept until they end, at most {left} more"
-            );
-            ("group_awaited", text)
-        } else {
-            return;
+        let (command, kill_after) = (ctx.plan.command.as_str(), ctx.plan.kill_after);
+        let is_long = kill_after.saturating_sub(left) >= NOTICEABLE;
+        let (reason, text) = match self.supervisor.end() {
+            Some(_) if !kill_after.is_zero() => {
+                let text =
+                    format!("processes that {command} has left run on, and the lock is released beside them");
+                ("left_in_group", text)
+            }
+            None if is_long && !self.told_of_the_rest => {
+                self.told_of_the_rest = true;
+                let left = time(left);
+                let text = format!(
+                    "{command} was ended by a signal, but processes of its group run on; the lock is kept until they end, at most {left} more"
+                );
+                ("group_awaited", text)
+            }
+            _ => return,
         };
         ctx.say(Message::warning("warning", text).with("reason", reason).with("command", command));
     }

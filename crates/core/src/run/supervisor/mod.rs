@@ -117,8 +117,8 @@ impl Supervisor {
             }
             JobInput::Signalled(signal) => {
                 self.forwarded.insert(signal);
-                let is_for_leader = self.single_child && self.rest.is_none();
-                let forward = if is_for_leader { SignalLeader(signal) } else { SignalGroup(signal) };
+                let forward =
+                    if self.has_single_child() { SignalLeader(signal) } else { SignalGroup(signal) };
                 // A stopped process can't end, nor can the leader end it.
                 let also = ends_waiting(signal).then_some(ContinueStopped);
                 [forward].into_iter().chain(also).map(Effect::Job).collect()
@@ -147,9 +147,9 @@ impl Supervisor {
                 }
                 self.rest = Some(Rest { until: now + self.kill_after, looked_at: now });
                 self.leader_suspended = false;
-                let tell = [SignalGroup(signal), ContinueStopped];
-                let tell = tell.into_iter().filter(|_| self.is_for_the_rest(signal));
-                tell.chain([LookAtChildren(Reach::Group)]).map(Effect::Job).collect()
+                let tell = self.is_for_the_rest(signal).then_some([SignalGroup(signal), ContinueStopped]);
+                let look = LookAtChildren(Reach::Group);
+                tell.into_iter().flatten().chain([look]).map(Effect::Job).collect()
             }
             JobInput::Leader(LeaderChange::Died { .. }) => self.ended(),
             JobInput::NoneLeft(_) if self.rest.is_some() => self.ended(),
@@ -172,6 +172,11 @@ impl Supervisor {
         }
     }
 
+    /// Whether signals go to the leader only, which is there to end the others.
+    fn has_single_child(&self) -> bool {
+        self.single_child && self.rest.is_none()
+    }
+
     /// The leader has ended by itself, and nobody is waited for any more.
     fn ended(&mut self) -> Vec<Effect> {
         self.over = Some(JobEnd::ByItself);
@@ -184,7 +189,7 @@ impl Supervisor {
 
     /// The beginning of a forced stop. A stopped process can't end.
     fn begin_stop(&self) -> Vec<Effect> {
-        if !self.single_child || self.rest.is_some() {
+        if !self.has_single_child() {
             return self.signal_all();
         }
         // Only stopped processes but for the leader are continued: the others get no signal at all.
@@ -251,10 +256,12 @@ impl Supervisor {
 
     /// Whose end is awaited.
     pub(super) fn awaits(&self) -> Reach {
-        match self.rest_until() {
-            _ if self.is_stopping() => Reach::All,
-            Some(_) => Reach::Group,
-            None => Reach::Leader,
+        if self.is_stopping() {
+            Reach::All
+        } else if self.rest_until().is_some() {
+            Reach::Group
+        } else {
+            Reach::Leader
         }
     }
 
